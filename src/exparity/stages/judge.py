@@ -14,9 +14,10 @@ from exparity.stages.compare import OVER_TRAININGS, TESTS
 from exparity.stats.among import AmongRight, GroupFacts, among_right
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.multiplicity import FamilyId, adjust
+from exparity.stats.omnibus import Omnibus
 from exparity.stats.skill import Rooms, ScaleTests
 from exparity.stats.sources import GapSources
-from exparity.stats.verdicts import JUDGED_COLUMNS, judge, standing
+from exparity.stats.verdicts import GATES, JUDGED_COLUMNS, judge, standing
 
 CHANGES = {"score": "change", "excess": "excess_change", "skill": "skill_change"}
 """Quantities whose gaps may change by debiasing, and what their change is called."""
@@ -34,6 +35,7 @@ CHANGES = {"score": "change", "excess": "excess_change", "skill": "skill_change"
             "witness: string?",
             *OVER_TRAININGS,
             *JUDGED_COLUMNS,
+            f"{' '.join(GATES)}: float64",
             "verdict_right: string?",
             keys=("dataset", "model", "method", "metric", "group_a", "group_b", "quantity"),
             ids=("dataset", "model", "method", "metric"),
@@ -98,7 +100,7 @@ def _changes(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         if row["seed"] is None:
             nothing = vars(CrossedTest(row["group_a"], row["group_b"]))
             nothing |= {**vars(ScaleTests()), **vars(Rooms()), **vars(GapSources())}
-            nothing |= {**vars(GroupFacts()), **vars(AmongRight())}
+            nothing |= {**vars(GroupFacts()), **vars(AmongRight()), **vars(Omnibus())}
             # A change of d is in units of the standard deviation already.
             change = {"estimate": row["change"], "d": row["change"], "pooled_sd": 1.0}
             ids = {name: row[name] for name in ("dataset", "model", "method", "metric")}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from exparity.stats.crossed import CrossedTest
+from exparity.stats.omnibus import Omnibus
 from exparity.stats.skill import ScaleTests
 from exparity.types import FloatArray
 
@@ -24,7 +25,8 @@ CEILINGS_DIFFER = "ceilings_differ"
 class AmongRight:
     """The gap between two groups among the texts that classifiers predict rightly; NaN without.
 
-    Fields are those of :class:`~exparity.stats.crossed.CrossedTest`, behind ``right_``.
+    Fields are those of :class:`~exparity.stats.crossed.CrossedTest` and
+    :class:`~exparity.stats.omnibus.Omnibus`, behind ``right_``.
     """
 
     right_n_seeds: int = 0
@@ -40,11 +42,14 @@ class AmongRight:
     right_p_small: float = np.nan
     right_p_cross: float = np.nan
     right_equivalence_p: float = np.nan
+    right_n_groups: int = 0
+    right_omnibus_p: float = np.nan
 
     @classmethod
-    def of(cls, test: CrossedTest) -> AmongRight:
-        """Return what a test of these texts says."""
-        known: dict[str, Any] = {name: getattr(test, name[len(_RIGHT) :]) for name in _FIELDS}
+    def of(cls, test: CrossedTest, omnibus: Omnibus) -> AmongRight:
+        """Return what a test of these texts says, and that of all groups."""
+        values = {**vars(test), **vars(omnibus)}
+        known: dict[str, Any] = {name: values[name[len(_RIGHT) :]] for name in _FIELDS}
         return cls(**known)
 
 

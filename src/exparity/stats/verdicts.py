@@ -15,6 +15,8 @@ from exparity.resources import shipped
 from exparity.stats.mean_gap import VARIANCES, Estimate
 from exparity.stats.multiplicity import (
     CELL_IDS,
+    Gate,
+    behind_gates,
     benjamini_hochberg,
     families,
     holm,
@@ -90,6 +92,8 @@ JUDGED: Mapping[str, float | None] = {
     "text_share": np.nan,
 }
 """Columns that :func:`judge` adds to a row, and their values for a cell without a verdict."""
+GATES = {f"omnibus_p_{name}": np.nan for name in _CORRECTIONS}
+"""Columns that :func:`judge` adds to a row with the test of all groups of its cell."""
 JUDGED_COLUMNS = [f"{k}: {'string?' if v is None else 'float64'}" for k, v in JUDGED.items()]
 """The same columns with their types."""
 
@@ -112,20 +116,25 @@ def judge(
     expected share of wrong verdicts is about α. ``verdict_strict`` is by Holm: the probability of
     any wrong verdict is about α.
 
+    Of three groups or more, ``p_mean`` of a pair is corrected behind the test of all groups,
+    ``omnibus_p``, where a row has it; see :func:`~exparity.stats.multiplicity.behind_gates`.
+
     For a cell with a single training, only the mean gap is tested, over other texts: it is
     *different*, *equivalent* (by ``equivalence_p``) or *undecided* for this classifier alone. A row
     without a p-value, or that is not informative, has no verdict.
 
-    Returns the rows with the columns :data:`JUDGED`. ``text_share`` is the share of texts in the
+    Returns the rows with the columns :data:`JUDGED`, and :data:`GATES` where a row has
+    ``omnibus_p``. ``text_share`` is the share of texts in the
     variance of the mean gap, and ``minimal_detectable_effect_corrected`` the mean |d| that the test
     finds at the level of a claim over the number of tests of its family; the columns :data:`TWICE`
     hold the same for twice as many texts or trainings. All are NaN where that is not tested.
     """
-    judged = [{**row, **JUDGED} for row in rows]
+    judged = [{**row, **JUDGED, **(GATES if "omnibus_p" in row else {})} for row in rows]
     for members in families(rows, [name for name in family if name != "seed"], _part_of):
         for name, values in _judged([rows[i] for i in members], alpha).items():
             for i, value in zip(members, values, strict=True):
-                judged[i][name] = value
+                if name in judged[i] or name not in GATES:
+                    judged[i][name] = value
     return judged
 
 
@@ -226,10 +235,14 @@ def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[A
     no_scale_differs = (signs == 0).all(axis=0)
     untested = np.isnan([*p_values.values()]).all(axis=0)
     columns: dict[str, list[Any]] = {}
+    gates = _gates(rows, p_values["p_mean"])
+    behind = behind_gates(p_values["p_mean"], gates)
     for verdict, (name, correct) in zip(
         ("verdict", "verdict_strict"), _CORRECTIONS.items(), strict=True
     ):
-        corrected = {claim: correct(p) for claim, p in p_values.items()}
+        corrected = {claim: correct(p) for claim, p in p_values.items() if claim != "p_mean"}
+        corrected["p_mean"], gate_p = behind[name]
+        columns[f"omnibus_p_{name}"] = _on_pairs(gates, gate_p, len(rows))
         columns |= {f"{claim}_{name}": p.tolist() for claim, p in corrected.items()}
         holds = {claim: p <= level for claim, p in corrected.items()}
         holds |= {"guarded": guarded, "no_scale_differs": no_scale_differs}
@@ -246,6 +259,33 @@ def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[A
             for row, turns in zip(rows, depends, strict=True)
         ]
     return columns
+
+
+def _gates(rows: Sequence[Mapping[str, Any]], p_mean: FloatArray) -> list[Gate]:
+    """Return the cells of a family, each with the test of all its groups where there is one."""
+    places: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    omnibus = _column(rows, "omnibus_p")
+    for i in np.flatnonzero(~np.isnan(p_mean)).tolist():
+        if np.isnan(omnibus[i]):
+            places[(i,)].append(i)
+        else:
+            ids = (rows[i].get(name) for name in CELL_IDS if not name.startswith("group_"))
+            places[(*ids, quantity_of(rows[i]))].append(i)
+    return [
+        Gate(pairs, p_mean[pairs[0]], 2)
+        if np.isnan(omnibus[pairs[0]])
+        else Gate(pairs, omnibus[pairs[0]], int(rows[pairs[0]]["n_groups"]))
+        for pairs in places.values()
+    ]
+
+
+def _on_pairs(gates: Sequence[Gate], p: FloatArray, n_rows: int) -> list[float]:
+    """Return the corrected p-value of a cell's gate in each of its rows; NaN of a single pair."""
+    values = np.full(n_rows, np.nan)
+    for gate, corrected in zip(gates, p.tolist(), strict=True):
+        if gate.n_groups > 2:
+            values[gate.places] = corrected
+    return values.tolist()
 
 
 def _column(rows: Sequence[Mapping[str, Any]], name: str, missing: float = np.nan) -> FloatArray:

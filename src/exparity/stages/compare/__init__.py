@@ -20,6 +20,7 @@ from exparity.stats.among import AmongRight, GroupFacts
 from exparity.stats.compare import GroupComparison
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.levels import GroupLevel
+from exparity.stats.omnibus import Omnibus
 from exparity.stats.skill import Rooms, ScaleTests
 from exparity.stats.sources import GapParts, GapSources
 
@@ -35,7 +36,7 @@ TESTS = Table(
     ids=("seed", "method", "metric"),
 )
 """The tests artefact, beside the ids of its level."""
-OVER_TRAININGS = (CrossedTest, ScaleTests, Rooms, GapSources, GroupFacts, AmongRight)
+OVER_TRAININGS = (CrossedTest, Omnibus, ScaleTests, Rooms, GapSources, GroupFacts, AmongRight)
 """Columns of a gap over trainings, and of the skill that it may be of."""
 _ACROSS_TRAININGS = Table(
     "quantity: string",

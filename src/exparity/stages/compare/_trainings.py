@@ -17,6 +17,7 @@ from exparity.stages.compare._sources import divided
 from exparity.stats.among import AmongRight, GroupFacts, mean_ceiling
 from exparity.stats.crossed import OPTIONS, CrossedTest, crossed_tests
 from exparity.stats.effect import better_group, cohens_d
+from exparity.stats.omnibus import Omnibus, omnibus_test
 from exparity.stats.skill import Rooms, Scale, ScaleTests, of_constant
 from exparity.stats.sources import GapSources, gap_sources
 from exparity.stats.verdicts import HEADLINE
@@ -115,19 +116,29 @@ def _tests(
     texts: _Texts,
     order: Sequence[str],
     options: Mapping[str, Any],
-) -> list[tuple[CrossedTest, ScaleTests]]:
-    """Test a quantity of one method and metric, for each pair of groups."""
+) -> tuple[list[tuple[CrossedTest, ScaleTests]], Omnibus]:
+    """Test a quantity of one method and metric, for each pair of groups and for all of them.
+
+    On several scales, all groups count as equal unless each scale shows that they are not.
+    """
     quantities = _quantities(cells, quantity, uninformative)
     tests = {}
+    omnibus = Omnibus()
     for scale in scales_of(quantities):
-        values = list(values_over(cells, texts.places, quantity, uninformative, scale))
+        values = values_over(cells, texts.places, quantity, uninformative, scale)
         tests[scale] = crossed_tests(
-            values, texts.groups, order, texts.sets, covariate=texts.covariate, **options
+            list(values), texts.groups, order, texts.sets, covariate=texts.covariate, **options
         )
+        of_all = omnibus_test(
+            values, texts.groups, order, texts.sets, tests[scale], covariate=texts.covariate
+        )
+        omnibus = omnibus.on_another_scale(of_all) if len(tests) > 1 else of_all
     pairs = over_scales(quantities, tests)
+    if all(np.isnan(test.p_mean) for test, _ in pairs):
+        omnibus = Omnibus()  # no mean gap is claimed of any two groups
     if cells[0].kind == HEADLINE:  # 0 is chance and 1 the best: equal values say much
-        return [(of_constant(test), scales) for test, scales in pairs]
-    return pairs
+        return [(of_constant(test), scales) for test, scales in pairs], omnibus
+    return pairs, omnibus
 
 
 def _is_constant(scores: FloatArray) -> bool:
@@ -177,8 +188,8 @@ def _tested(
     for quantity in (measured, *others):
         preference = cells[0].preference_of(quantity)
         skills = [one for one in _quantities(cells, quantity, bad) if isinstance(one, Skill)]
-        tests = _tests(cells, quantity, bad, texts, model.order, options)
-        of_right = _tests(right, quantity, bad, texts, model.order, options)
+        tests, omnibus = _tests(cells, quantity, bad, texts, model.order, options)
+        of_right, right_omnibus = _tests(right, quantity, bad, texts, model.order, options)
         for (test, scales), (among_right, _) in zip(tests, of_right, strict=True):
             rooms, flags = Rooms(), set(of_scores)
             if skills:
@@ -214,5 +225,6 @@ def _tested(
                 **asdict(rooms),
                 **asdict(sources),
                 **asdict(facts),
-                **asdict(AmongRight.of(among_right)),
+                **asdict(omnibus),
+                **asdict(AmongRight.of(among_right, right_omnibus)),
             }

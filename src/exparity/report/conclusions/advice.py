@@ -66,7 +66,8 @@ def next_steps(context: Context) -> Answer:
     study = context.study
     standing = study.standing
     partly = list(partly_explained(context))
-    steps = [*_steps(study, standing, partly)]
+    remedies: Sequence[str] = context.found_by("remedies").get("sentences", ())
+    steps = [*_steps(study, standing, partly, remedies)]
     if not standing:
         steps.append("Name methods and metrics in the config, so that something is explained.")
     elif not steps and all(row["verdict"] for row in standing):
@@ -77,7 +78,10 @@ def next_steps(context: Context) -> Answer:
 
 
 def _steps(
-    study: Study, standing: Sequence[Row], partly: Sequence[PartlyExplained]
+    study: Study,
+    standing: Sequence[Row],
+    partly: Sequence[PartlyExplained],
+    remedies: Sequence[str],
 ) -> Iterator[str]:
     """Yield what to do next."""
     if unreliable_sentences(study):
@@ -93,6 +97,7 @@ def _steps(
             "Compare within classes, since label and group go together: a click on a result in "
             "the section Disparity shows the difference at equal class."
         )
+    yield from remedies
     largest = _largest_gap(standing)
     if largest is not None:
         again = (

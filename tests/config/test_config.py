@@ -40,6 +40,7 @@ SHIPPED = {
     "config": 2 * 1 * 8 * 3 * 3,
     "geco": 2 * 2 * 5 * 6 * 8,
     "geco-eight": 2 * 1 * 8 * 4 * 7,
+    "judged": 4 * 1 * 5 * 3 * 3,
     "compas-sst-small": 2 * 1 * 5 * 6 * 8,
     "paper": 5040,
     "paper-small": (4 * 5 + 2 * 2) * 2 * 6 * 7,

@@ -11,6 +11,7 @@ OTHER_RESULTS = {
     "results/debiasing-example": "the config beside it; tests/debiasing run such trainings",
     "results/correctness": "config/correctness.yaml",
     "results/geco": "config/geco.yaml",
+    "results/judged": "config/judged.yaml",
     '"correctness")': "an analysis that the tiny run has not",
 }
 

@@ -45,6 +45,7 @@ _GROUPS = {
     ),
     "after a run": (
         Command("show", "tools.show:show"),
+        Command("share", "tools.share:share"),
         Command("compare", "tools.compare:compare"),
         Command("compare-published", "stages.compare_published:compare_published"),
         Command("cost", "tools.cost:cost", takes_plugins=True),

@@ -303,6 +303,29 @@ class TestBrowser:
         else:
             assert page.pdf()[:5] == b"%PDF-"
 
+    def test_the_summary_prints_on_one_page_without_a_fault(self, browser, results):
+        need(importlib.util.find_spec("axe_playwright_python") is not None, "axe-playwright-python")
+        from axe_playwright_python.sync_playwright import Axe
+
+        page = browser.new_page()
+        page.goto((results / "report" / "summary.html").as_uri())
+        assert page.pdf(prefer_css_page_size=True).count(b"/Type /Page\n") == 1
+        violations = Axe().run(page).response["violations"]
+        assert [v["id"] for v in violations if v["impact"] in ("serious", "critical")] == []
+        assert page.locator("h2").all_inner_texts()[0] == "Does the classifier work for everybody?"
+        page.set_viewport_size({"width": 390, "height": 844})
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        page.close()
+
+    def test_the_paragraph_for_a_paper_is_copied(self, open_page):
+        page = open_page(unfolded=["downloads"])
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.get_by_role("button", name="Copy").click()
+        page.get_by_role("button", name="Copied").wait_for()
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied == page.locator("#paragraph").inner_text()
+        assert copied.startswith("We trained ")
+
     def test_the_address_carries_choices_and_cell(self, open_page):
         first = open_page()
         form = first.locator("#disparity-filters")

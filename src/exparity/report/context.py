@@ -31,11 +31,15 @@ from exparity.report.downloads import (
 from exparity.report.failures import Failures
 from exparity.report.gather import Study
 from exparity.report.means import MEANS, MeanLine
+from exparity.report.paragraph import paragraph_of
 from exparity.report.provenance import ArtefactOrigin, read_origins
 from exparity.report.quality import QualityTable, quality_tables
 from exparity.report.reading import read_analysis, read_costs
 from exparity.report.scores import Scores, read_study_scores
 from exparity.report.tables import Table, disparity_tables
+
+_WORDS = frozenset(("text", "token", "tokens", "word", "word_a", "word_b", "words"))
+"""Columns of texts, and of words of them."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,7 @@ class Section:
         script: file under ``assets`` that makes it interactive, if any.
         template: returns the text of its template, that of ``templates/sections/{id}.html.j2`` if
             None.
+        shows_texts: whether texts, or words of them, are among its content.
     """
 
     id: str
@@ -72,11 +77,14 @@ class Section:
     build: Callable[[Context], Content | None]
     script: str | None = None
     template: Callable[[], str] | None = None
+    shows_texts: bool = False
 
 
 @dataclass(frozen=True)
 class Context:
     """A study, and all other data of its page.
+
+    Without texts, sections and tables that show texts, or words of them, are left out.
 
     Each part is read where it is used first, so that an error in it fails the sections, tables and
     figures alone that need it.
@@ -85,6 +93,7 @@ class Context:
     study: Study
     folder: Path
     failures: Failures = field(default_factory=Failures)
+    with_texts: bool = True
 
     @cached_property
     def scores(self) -> Scores:
@@ -170,7 +179,12 @@ class Context:
         for name, make in makers.items():
             with self.failures.caught(f"Tables, {name}"):
                 exports += [export for export in make() if export.rows]
-        return exports
+        return [export for export in exports if self.with_texts or not names_words(export)]
+
+    @cached_property
+    def paragraph(self) -> Sequence[str]:
+        """Sentences for a paper; none where no groups are compared."""
+        return paragraph_of(self.study)
 
     def _verdicts_export(self) -> Export:
         return verdicts_export(self.study)
@@ -215,6 +229,11 @@ class Context:
         return {}
 
 
+def names_words(export: Export) -> bool:
+    """Return whether a table has words of the texts, by the names of its columns."""
+    return bool(_WORDS & {*export.schema.names})
+
+
 def findings_of(entry: Entry[AnalysisFacts], study: Study) -> Findings | None:
     """Return what an analysis found; None if it found nothing, or has no section."""
     rows = read_analysis(study.results, study.grid, entry.id)
@@ -229,7 +248,11 @@ def section_of(entry: Entry[AnalysisFacts]) -> Section:
 
     def build(context: Context) -> Content | None:
         findings = context.findings(entry)
-        return None if findings is None else Content(findings.values)
+        if findings is None:
+            return None
+        if not context.with_texts and any(map(names_words, findings.tables)):
+            return None
+        return Content(findings.values)
 
     return Section(entry.id, entry.display, build, template=partial(template_text, entry))
 

@@ -42,6 +42,8 @@ def render_page(context: Context) -> str:
     of_analyses = map(section_of, context.analyses)
     sections = [*SECTIONS[:_BESIDE_GRID], *of_analyses, *SECTIONS[_BESIDE_GRID:]]
     drawn = {}
+    if not context.with_texts:
+        sections = [section for section in sections if not section.shows_texts]
     for section in sections:
         with context.failures.caught(section.title):
             drawn[section.id] = _draw(section, context, shared)
@@ -54,7 +56,7 @@ def render_page(context: Context) -> str:
         shared,
         lineage="" if failures else current_run().lineage,
         failed=listed(failures),
-        policy=_policy(script, style),
+        policy=policy_of(script, style),
         style=Markup(style),
         script=Markup(script),
         sections=shown,
@@ -106,9 +108,11 @@ def _script(sections: Sequence[Section]) -> str:
     return script
 
 
-def _policy(script: str, style: str) -> str:
+def policy_of(script: str, style: str) -> str:
+    """Return a content security policy for this very script, if any, and style."""
+    allowed = _hash(script) if script else "'none'"
     return (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
+        f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
 

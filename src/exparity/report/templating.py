@@ -25,6 +25,10 @@ _LATEX = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "×": r"$\times$",
+    "−": r"$-$",
+    "α": r"$\alpha$",
+    "∞": r"$\infty$",
+    "|": r"\textbar{}",
 }
 
 

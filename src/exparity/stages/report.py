@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from exparity.artefacts.files import atomic_path, new_folder
+from exparity.artefacts.files import new_folder
 from exparity.artefacts.grid import Grid
 from exparity.core.flags import Folder, Output
 from exparity.jobs.locks import job_lock
@@ -16,14 +16,14 @@ from exparity.report.class_gaps import ClassGap
 from exparity.report.context import Context
 from exparity.report.downloads import write_tables
 from exparity.report.gather import gather
-from exparity.report.render import render_page
+from exparity.report.pages import write_pages
 
 
 def report(results: Folder | None, page: Output, options: Mapping[str, Any]) -> None:
     """Gather all tests into tables and a page.
 
-    Beside the page lie ``tables/`` and ``figures/``. Where the grid, or part
-    of it, was published, ``published/`` holds the comparison as tables.
+    Beside the page lie ``tables/``, ``figures/``, a summary to print and a paragraph for a paper.
+    Where the grid, or part of it, was published, ``published/`` holds the comparison as tables.
 
     Args:
         results: folder of all results; two above ``page`` if None.
@@ -64,6 +64,5 @@ def _write(results: Path, page: Path, grid: Grid) -> None:
                 gaps = context.class_gaps
             with failures.caught("Figures"):
                 write_figures(context.study, context.tables, figures, failures, gaps)
-    with atomic_path(page) as temporary:
-        temporary.write_text(render_page(context), encoding="utf-8")
+    write_pages(context, page)
     failures.require_none(page)

@@ -28,6 +28,15 @@ contents.addEventListener("click", (event) => {
   if (event.target.closest("a")) contents.open = false;
 });
 
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.addEventListener("click", async () => {
+    const place = document.getElementById(button.dataset.copy);
+    getSelection().selectAllChildren(place);
+    await navigator.clipboard.writeText(place.textContent);
+    button.textContent = "Copied";
+  });
+}
+
 /** Open a section, show what the address says of it, and go there. */
 function reveal(id) {
   const section = document.getElementById(id);

@@ -24,6 +24,7 @@ from exparity.report.downloads import part_of
 from exparity.report.failures import FILES
 from exparity.report.means import mean_tables
 from exparity.report.names import display_name
+from exparity.report.paragraph import SUMMARY
 from exparity.report.reading import totals_by_part
 from exparity.report.sections import (
     answers,
@@ -139,6 +140,8 @@ def _downloads(context: Context) -> Content:
     values = {
         "exports": [export for export in context.exports if part_of(export) not in failures],
         "figures": figures,
+        "paragraph": " ".join(context.paragraph),
+        "summary": SUMMARY if context.study.compares else "",
         "failures": {part: why for part, why in failures.items() if part.startswith(FILES)},
     }
     return Content(values, unfolded=bool(values["failures"]))
@@ -150,7 +153,13 @@ SECTIONS = (
     Section("prompts", "Prompts", _prompts),
     Section("means", "Explanation quality", _means),
     Section("distributions", "Distributions", distributions.build, script="distributions.js"),
-    Section("explanations", "Explanations", explanations.build, script="explanations.js"),
+    Section(
+        "explanations",
+        "Explanations",
+        explanations.build,
+        script="explanations.js",
+        shows_texts=True,
+    ),
     Section("accuracy", "Accuracy", _accuracy),
     Section("classifiers", "Quality of the classifiers", _classifiers),
     Section("bias", "Model bias", _bias),
@@ -160,5 +169,5 @@ SECTIONS = (
     Section("cost", "Cost", _cost),
     Section("definitions", "Methods and definitions", definitions.build),
     Section("downloads", "Downloads", _downloads),
-    Section("answers", "Questions after an audit", answers.build),
+    Section("answers", "Questions after an audit", answers.build, shows_texts=True),
 )

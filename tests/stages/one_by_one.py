@@ -29,5 +29,5 @@ class OneByOne:
         return tuple(a - b for a, b in zip(self.whole, self.of(kept), strict=True))
 
     def searched(self, stages, keep=False):
-        """The units in the order of the search, those to take first at its head."""
-        return loops.searched(lambda kept: self.of(kept)[1], len(self.content), stages, keep)
+        """The units in the order of the reference, those to take first at its head."""
+        return loops.reference(lambda kept: self.of(kept)[1], len(self.content), stages, keep)

@@ -237,3 +237,12 @@ def test_rooms_that_are_shares_are_compared(least_room, flags):
     rooms, found = rooms_of([skill], "a", "b")
     assert (rooms.room_a, rooms.room_b) == pytest.approx((0.8, 0.2))
     assert found == flags
+
+
+@pytest.mark.parametrize(("gain", "flags"), [(0.5, []), (0.6, ["reference_beaten"])])
+def test_a_skill_above_that_of_the_reference_is_flagged(gain, flags):
+    steps = [(0.2, 0.5), (gain, 0.5)]
+    skill = Skill.of({"ranks": steps, "log_odds": steps}, ["a", "b"])
+    assert rooms_of([skill], "a", "b")[1] == flags
+    of_draws = Skill.of({"ranks": steps}, ["a", "b"])  # without a search that could be beaten
+    assert rooms_of([of_draws], "a", "b")[1] == []

@@ -241,3 +241,25 @@ def searched(odds_with, n, stages, keep=False):
             order += ranked[: goal - len(order)]
             left = [i for i in left if i not in order]
     return order[::-1] if keep else order
+
+
+def reference(odds_with, n, stages, keep=False):
+    """The best of the search, of units by what they say alone, and of this begun by the search."""
+    alone = [odds_with([i]) for i in range(n)]
+    by_search = searched(odds_with, n, stages, keep)
+    by_value = sorted(range(n), key=lambda i: (-alone[i], -i))
+    first = by_search[: max(1, n // stages)]
+    orders = [by_search, by_value, first + [i for i in by_value if i not in first]]
+    values = []
+    for order in orders:
+        sizes = sorted({stage * n // stages for stage in range(1, stages + 1)} - {0})
+        lefts = [order[:size] if keep else order[size:] for size in sizes]
+        values.append([odds_with(sorted(left)) for left in lefts])
+    pooled = [value for own in values for value in own]
+    sums = [sum(below(pooled, value) for value in own) for own in values]
+    return orders[sums.index(max(sums) if keep else min(sums))]
+
+
+def below(values, value):
+    """How many values are below one, a tie counting half."""
+    return sum((other < value) + (other == value) / 2 for other in values)

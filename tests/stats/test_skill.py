@@ -11,7 +11,7 @@ from stats import loops
 
 from exparity.config.presets import preset
 from exparity.core.errors import InputError
-from exparity.metrics.limits import reference_orders
+from exparity.metrics.limits import best_orders, reference_orders
 from exparity.metrics.removal import TENTHS, Steps, top_sets
 from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.skill import (
@@ -84,6 +84,13 @@ def searched(p, n, keep=False, stages=10):
     return order.tolist()
 
 
+def best(p, n, keep=False, stages=10):
+    (order,) = best_orders(
+        lambda asked: np.array([log_odds(p(list(kept))) for _, kept in asked]), [n], stages, keep
+    )
+    return order.tolist()
+
+
 def measured(p, scores, orders, keep=False, sizes=EVERY_SIZE):
     random = together([falls(p, order, EVERY_SIZE, keep) for order in orders])
     reference = falls(p, searched(p, N, keep), EVERY_SIZE, keep)
@@ -137,6 +144,16 @@ def test_reference_numbers_of_ratios():
         assert value == pytest.approx(skill, abs=6e-7)
 
 
+def test_units_that_replace_each_other_come_first():
+    """No single loss shows them: nothing falls until the last of them goes."""
+
+    def either(kept):
+        return 1 / (1 + math.exp(1 - 2 * (kept[0] or kept[1]) - 1.5 * kept[2]))
+
+    assert set(searched(either, 10)[:3]) != {0, 1, 2}
+    assert set(best(either, 10)[:3]) == {0, 1, 2}
+
+
 @st.composite
 def texts(draw, longest=24):
     """A text: a closed-form classifier, random orders, and an explanation at its own steps."""
@@ -165,6 +182,7 @@ def test_equals_loops(text, keep, stages):
         return log_odds(p([token in kept for token in range(n)]))
 
     assert order == loops.searched(odds_with, n, stages, keep)
+    assert best(p, n, keep, stages) == loops.reference(odds_with, n, stages, keep)
     reference = falls(p, order, sizes, keep)
     random = together([falls(p, rng.permutation(n).tolist(), sizes, keep) for _ in range(5)])
     own = falls(p, rng.permutation(n).tolist(), at, keep)
@@ -199,8 +217,8 @@ def test_each_scale_leaves_what_it_should(text, keep):
             return change(p(kept))
 
         each = [falls(changed, order, sizes, keep) for order in orders[:4]]
-        # The order of the reference is the same for every increasing change.
-        reference = falls(changed, searched(p, n, keep), sizes, keep)
+        # Its order is the same for every increasing change.
+        reference = falls(changed, best(changed, n, keep), sizes, keep)
         limits = Limits(together(each), reference, higher_is_better=not keep)
         gain, room = limits.step(falls(changed, orders[4], at, keep), scale)
         return gain / room if abs(room) > 1e-6 else 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from scipy.stats import rankdata
 
 from exparity.metrics import MetricBatch
 from exparity.metrics._arrays import descending
@@ -19,7 +20,8 @@ def passes_of(turns: int, n_units: int, draws: int, stages: int) -> int:
     """Return about how many passes limits of one text take, for some directions and units."""
     each_size = n_units * (draws + 1)
     searched = n_units * (min(stages, n_units) + 1) // 2
-    return turns * (each_size + searched)
+    alone = n_units // 2  # both directions ask about the same units
+    return turns * (each_size + searched + alone)
 
 
 def falls_by_size(batch: MetricBatch, scores: Sequence[FloatArray], keep: bool) -> list[Falls]:
@@ -38,7 +40,7 @@ def falls_by_size(batch: MetricBatch, scores: Sequence[FloatArray], keep: bool) 
 
 
 def reference_scores(batch: MetricBatch, keep: bool, stages: int) -> list[FloatArray]:
-    """Return (u,) scores of each text's units by :func:`reference_orders`, the first highest."""
+    """Return (u,) scores of each text's units by :func:`best_orders`, the first highest."""
     places = [np.flatnonzero(mask) for mask in batch.content_masks]
 
     def log_odds(asked: Sequence[tuple[int, BoolArray]]) -> FloatArray:
@@ -50,12 +52,72 @@ def reference_scores(batch: MetricBatch, keep: bool, stages: int) -> list[FloatA
         return batch.target_outputs(sequences, [index for index, _ in asked])[1]
 
     each = []
-    orders = reference_orders(log_odds, [len(own) for own in places], stages, keep)
+    orders = best_orders(log_odds, [len(own) for own in places], stages, keep)
     for own, order, mask in zip(places, orders, batch.content_masks, strict=True):
         scores = np.zeros(len(mask))
         scores[own[order]] = np.arange(len(order), 0, -1)
         each.append(scores)
     return each
+
+
+def best_orders(
+    log_odds: LogOdds, lengths: Sequence[int], stages: int, keep: bool
+) -> list[IntArray]:
+    """Return the best of three orders in which to take the units of each text.
+
+    They are that of :func:`reference_orders`; that of the log odds of each unit alone; and the
+    former for as many units as a first stage takes, with the others by the latter. The search
+    misses units that can replace each other, since little falls until the last of them goes; alone,
+    each of them shows. The log odds at all stages of the three are ranked together: the best order
+    has the lowest sum of ranks, of units to ``keep`` the highest, and of equal ones the first
+    counts. Only ranks matter, so that no increasing change of the probability changes the order.
+    """
+    searched = reference_orders(log_odds, lengths, stages, keep)
+    alone = _by_text(log_odds, [np.eye(length, dtype=bool) for length in lengths])
+    places = [rankdata(-values, "min") for values in alone]
+    begun = []
+    for order, by_value in zip(searched, places, strict=True):
+        first = order[: max(1, int(len(order) / stages + 1e-9))]
+        of_first = by_value.copy()
+        of_first[first] = np.arange(len(first)) - len(first)
+        begun.append(of_first)
+    candidates = [
+        searched,
+        [_lowest_first(each) for each in places],
+        [_lowest_first(each) for each in begun],
+    ]
+    at_stages = []
+    for orders in candidates:
+        sets = [_left_at(order, stages, keep) for order in orders]
+        at_stages.append(_by_text(log_odds, sets))
+    best = []
+    for index, of_orders in enumerate(zip(*at_stages, strict=True)):
+        ranks = rankdata(of_orders).reshape(len(candidates), -1)
+        sums = ranks.sum(axis=1) if keep else -ranks.sum(axis=1)
+        best.append(candidates[int(sums.argmax())][index])
+    return best
+
+
+def _by_text(log_odds: LogOdds, sets: Sequence[BoolArray]) -> list[FloatArray]:
+    """Return (k,) log odds of each text, given (k, n) the units that are left."""
+    asked = [(index, row) for index, rows in enumerate(sets) for row in rows]
+    values = log_odds(asked) if asked else np.zeros(0)
+    ends = np.cumsum([len(rows) for rows in sets])
+    return np.split(values, ends[:-1])
+
+
+def _left_at(order: IntArray, stages: int, keep: bool) -> BoolArray:
+    """Return (k, n) the units that are left at each stage of an order."""
+    n_units = len(order)
+    place = np.argsort(order)
+    sizes = np.unique([int(stage * n_units / stages + 1e-9) for stage in range(1, stages + 1)])
+    is_taken = place < sizes[sizes > 0, None]
+    return is_taken if keep else ~is_taken
+
+
+def _lowest_first(values: FloatArray) -> IntArray:
+    """Return the order of rising values, of ties the later unit first."""
+    return np.lexsort((-np.arange(len(values)), values))
 
 
 def reference_orders(

@@ -19,6 +19,10 @@ from exparity.stats.skill import (
 )
 from exparity.types import FloatArray
 
+REFERENCE_BEATEN = "reference_beaten"
+"""Flag of a cell in which the explanations of a group do better than the reference."""
+_ROUNDING = 1e-9
+
 
 def scales_of(quantities: Sequence[Quantity]) -> list[Scale | None]:
     """Return the scales on which a quantity is tested, given what it is in each training."""
@@ -82,6 +86,9 @@ def rooms_of(skills: Sequence[Skill], group_a: str, group_b: str) -> tuple[Rooms
     is_share = all(skill.is_share for skill in skills)
     if is_share and abs(room_a - room_b) > LITTLE_ROOM:
         flags.append("room_differs")
+    is_searched = all(len(skill.steps) > 1 for skill in skills)
+    if is_searched and max(np.nan_to_num([skill_a, skill_b])) > 1 + _ROUNDING:
+        flags.append(REFERENCE_BEATEN)
     return rooms, [*flags, *(flag for skill in skills for flag in skill.flags)]
 
 

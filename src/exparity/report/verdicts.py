@@ -57,9 +57,8 @@ CONTROLLED = ("skill", "excess")
 """Quantities in which random explanations have no gap."""
 _TOLD = (
     *("depends_on_scale", "driven_by_one_training", "ideal_cannot_tell", "log_odds_cannot_tell"),
-    "no_room",
-    *("probability_cannot_tell", "room_differs", "stepless", "texts_left_out"),
-    "texts_not_comparable",
+    *("no_room", "probability_cannot_tell", "reference_beaten", "room_differs", "stepless"),
+    *("texts_left_out", "texts_not_comparable"),
 )
 """Flags of a verdict that readers must know of before they believe it."""
 

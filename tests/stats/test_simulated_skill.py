@@ -1,0 +1,158 @@
+"""benchmarks/skill.py: its closed forms, and the rows of its table in small."""
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from exparity.metrics.foresight import Foresight
+from exparity.metrics.forward_simulation import forward_simulation
+from exparity.metrics.limits import best_orders
+from exparity.stats.crossed import crossed_tests
+from exparity.stats.skill import SCALES, Limits
+from exparity.types import Falls
+
+RUNS = 12
+
+
+@pytest.fixture(scope="module")
+def closed(repository):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(repository / "benchmarks"))
+        yield import_module("closed_forms")
+
+
+@pytest.fixture(scope="module")
+def benchmark(repository, closed):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(repository / "benchmarks"))
+        yield import_module("skill")
+
+
+@pytest.fixture(scope="module")
+def planted(benchmark):
+    return import_module("planted")
+
+
+def row_of(benchmark, planted, heading, name, runs=RUNS):
+    (setting,) = (row for row in planted.SETTINGS[heading] if row.name == name)
+    return benchmark.table_row(setting, runs, 0)
+
+
+FORMS = ("sum", "either", "both", "pair", "saturating")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_reference_is_that_of_the_product(closed, form):
+    group = closed.Group(n=9, form=form, temperature=2.0)
+    texts = closed.drawn(group, 2, 3, np.random.default_rng(0))
+
+    def log_odds(asked):
+        values = []
+        for index, left in asked:
+            kept = np.zeros((2, 3, 9), dtype=bool)
+            kept.reshape(6, 9)[index] = left
+            values.append(closed.answers(texts, closed.totals(texts, kept))[1].ravel()[index])
+        return np.array(values)
+
+    expected = best_orders(log_odds, [9] * 6, closed.STAGES, keep=False)
+    found = closed.reference_of(texts).reshape(6, 9)
+    assert found.tolist() == [order.tolist() for order in expected]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_steps_are_those_of_single_texts(closed, form):
+    group = closed.Group(n=11, form=form, by_threshold=form == "sum")
+    rng = np.random.default_rng(1)
+    texts = closed.drawn(group, 2, 4, rng)
+    own, reference = (
+        closed.falls_of(texts, closed.orders_of(scores)[..., None, :])
+        for scores in (texts.shown, texts.weights)
+    )
+    random = closed.falls_of(texts, closed.orders_of(rng.random((2, 4, 5, 11))))
+    taken = closed.sizes_taken(texts)
+    of_one = [
+        Falls(f.sizes, f.probability[..., 0, :], f.log_odds[..., 0, :]) for f in (own, reference)
+    ]
+    steps = closed.steps_of(of_one[0], taken, random, of_one[1])
+    for at in np.ndindex(2, 4):
+        limits = Limits(
+            Falls(random.sizes, random.probability[at], random.log_odds[at]),
+            Falls(random.sizes, reference.probability[at][0], reference.log_odds[at][0]),
+            higher_is_better=True,
+        )
+        some = taken[at]
+        falls = Falls(own.sizes[some], own.probability[at][0][some], own.log_odds[at][0][some])
+        for scale in SCALES:
+            assert steps[scale][at] == pytest.approx(limits.step(falls, scale), abs=1e-12)
+
+
+def test_what_is_foreseen_is_that_of_the_metric(closed):
+    rng = np.random.default_rng(2)
+    texts = closed.drawn(closed.Group(n=10, form="either"), 1, 5, rng)
+    masks, drops, found = closed.foresight_of(texts, rng)
+    assert (masks.sum(axis=-1) == 5).all()
+    foresights = [Foresight(*pair, np.nan) for pair in zip(masks, drops[0], strict=True)]
+    expected = forward_simulation(list(texts.shown[0]), foresights)
+    assert found[0] == pytest.approx(expected, abs=1e-12)
+    # The falls are those of the words that are left out.
+    left = closed.answers(texts, closed.totals(texts, ~masks[None, :, 0]))[1]
+    whole = closed.answers(texts, closed.whole_texts(texts))[1]
+    assert drops[0, :, 0] == pytest.approx((whole - left)[0])
+
+
+def test_tests_are_the_crossed_ones(benchmark):
+    rng = np.random.default_rng(3)
+    pairs = [(rng.normal(0, 1, (4, 20)), rng.normal(0.3, 1, (4, 30))) for _ in range(3)]
+    groups = np.repeat(benchmark.ORDER, [20, 30]).tolist()
+    for found, pair in zip(benchmark.tests_of(pairs), pairs, strict=True):
+        (expected,) = crossed_tests(list(np.concatenate(pair, axis=1)), groups, benchmark.ORDER)
+        for name in ("d", "p_mean", "p_small", "p_large", "p_large_others", "p_cross"):
+            assert getattr(found, name) == pytest.approx(getattr(expected, name))
+
+
+@pytest.mark.parametrize(
+    ("heading", "name"),
+    [
+        ("Nothing, by number of trainings and texts", "3 trainings"),
+        ("One thing", "temperature 2"),
+        ("One thing", "log odds without words −3"),
+        ("Exact explanations of few words, or by thresholds", "thresholds, length 12 / 36"),
+        ("Errors in proportion to the weights of a text", "words 2 / 5, without words −3"),
+    ],
+)
+def test_certainty_and_words_are_no_gap_of_forward_simulation(benchmark, planted, heading, name):
+    row = row_of(benchmark, planted, heading, name)
+    assert row["worse by r"] == "none"
+    assert float(row["wrong by r"].strip("*")) <= 100 * 2 / RUNS
+
+
+@pytest.mark.parametrize("name", ["temperature 2", "1/4 + p/2", "log odds without words +1"])
+def test_certainty_alone_is_no_gap_of_skill(benchmark, planted, name):
+    row = row_of(benchmark, planted, "One thing", name)
+    assert float(row["wrong by skill"].strip("*")) <= 100 * 2 / RUNS
+
+
+@pytest.mark.parametrize("name", ["without words +4", "without words +4, noise in the first"])
+def test_noise_is_foreseen_in_both_directions(benchmark, planted, name):
+    heading = "Noise 0.5 where a class is certain without words"
+    row = row_of(benchmark, planted, heading, name)
+    _, gap, _ = row["d of r, gap, equivalent"].split(", ")
+    assert float(gap) >= 80
+    assert row["wrong by r"] == "0"
+
+
+def test_exact_explanations_are_equivalent_at_their_own_sizes(benchmark, planted):
+    heading = "Exact explanations of few words, or by thresholds"
+    for setting in planted.SETTINGS[heading][2:]:
+        row = benchmark.table_row(setting, 2, 0)
+        assert row["skill"] == "1.00 1.00"
+        assert row["d of skill, gap, equivalent"] == "0.00, 0, 100"
+
+
+def test_command_prints_named_rows(benchmark, capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["skill.py", "--runs", "2", "--rows", "12 and 12 texts"])
+    benchmark.main()
+    printed = capsys.readouterr().out
+    assert printed.count("12 and 12 texts") == 2  # with noise, and without
+    assert "**Noise**" in printed

@@ -59,7 +59,7 @@ def test_the_default_experiment_shows_what_it_planted(kept):
 def test_the_docs_quote_the_default_experiment(repository, kept):
     text = {
         name: " ".join((repository / name).read_text().replace("\n> ", "\n").split())
-        for name in ("README.md", "docs/quickstart.md", "docs/reading.md")
+        for name in ("README.md", "docs/quickstart.md", "docs/statistics.md")
     }
     of, rates = kept["verdicts"], kept["rates"]
     decided, cells = sum(of.values()) - of["undecided"], sum(of.values())
@@ -84,7 +84,7 @@ def test_the_docs_quote_the_default_experiment(repository, kept):
             f"in **{random} %**",
         ),
         (
-            "docs/reading.md",
+            "docs/statistics.md",
             f"by d = {planted['random_score']} over the trainings",
             f"falls from {planted['score']} to {planted['excess']}",
         ),

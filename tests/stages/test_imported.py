@@ -39,7 +39,7 @@ def test_another_class_than_the_file_explains_is_refused(cell, tmp_path, exporte
 @pytest.mark.parametrize(
     ("factor", "message"),
     [
-        (1e39, r"example '\S+': the score -?\d\S+ does not fit into float32.*divide all scores"),
+        (1e39, r"example '\S+': the score -?\d\S+ overflows float32.*divide all scores"),
         (5e-324, "gives zero attributions for all 8 probe texts"),
     ],
     ids=["beyond", "below"],

@@ -20,6 +20,7 @@ from exparity.quantities.limits import RemovalLimits
 from exparity.quantities.quantity import Quantity, is_skill
 from exparity.quantities.random_scores import RandomScores, random_by
 from exparity.quantities.skill import quantities_of
+from exparity.stats.samples import GroupedTexts
 from exparity.types import BoolArray, FloatArray, IntArray
 
 _CONTROLLED = ("model", "seed", "metric")
@@ -134,6 +135,11 @@ class Scores:
     def order(self) -> Sequence[str]:
         """The groups."""
         return list(self.metadata["groups"])
+
+    def texts_at(self, places: IntArray) -> GroupedTexts:
+        """Return groups and matched sets of the examples at some places."""
+        groups = self.groups[places].tolist()
+        return GroupedTexts.of(groups, self.order, self.sets[places].tolist())
 
     def ids_at(self, cell: Cell) -> list[str]:
         """Return the ids of the examples of a cell."""

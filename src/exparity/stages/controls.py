@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from exparity.quantities.inputs import key_of
 from exparity.quantities.limits import Direction, direction_of, limits_by_example
 from exparity.stages.evaluate import Metric, Scoring
 from exparity.stages.explain import Choice, ChosenTexts, checked_encoder
-from exparity.types import Encoding, Example, IntArray, Origin
+from exparity.types import Encoding, Example, Falls, IntArray, Origin
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
@@ -43,27 +43,27 @@ if TYPE_CHECKING:
 Draws = Annotated[int, flags.Range(at_least=1, at_most=1000)]
 _RANDOM_SOURCE = METHODS.get(RANDOM).source
 _LIMITS = Path(str(limits.__file__))
-_SOURCES = (_LIMITS, *(Path(str(one.__file__)) for one in (removal, units)), _RANDOM_SOURCE)
+_SOURCES = (_LIMITS, Path(str(removal.__file__)), Path(str(units.__file__)), _RANDOM_SOURCE)
 _TOKENS = 40  # of a text, as far as the size of parts needs it
 
 
-def _drawn(
-    classifier: Classifier,
-    texts: tuple[Sequence[Encoding], IntArray, Sequence[str]],
-    seed: int,
-    draws: int,
-    unit: Unit,
-) -> list[Explanation]:
-    """Explain texts at random, draw after draw, the same for every metric.
+class _Texts(NamedTuple):
+    """Texts to explain: their encodings, the class of each, and the ids of the examples."""
 
-    ``texts`` are their encodings, the classes to explain and the ids of the examples.
-    """
-    encodings, classes, keys = texts
+    encodings: Sequence[Encoding]
+    classes: IntArray
+    keys: Sequence[str]
+
+
+def _drawn(
+    classifier: Classifier, texts: _Texts, seed: int, draws: int, unit: Unit
+) -> list[Explanation]:
+    """Explain texts at random, draw after draw, the same for every metric."""
     explanations = []
     for draw in range(draws):
-        of_draw = derive_seed(seed, "negative_control", draw)
-        origins = [Origin(RANDOM, {"unit": unit}, of_draw, key) for key in keys]
-        explanations += explain_encodings(classifier, encodings, classes, origins)
+        draw_seed = derive_seed(seed, "negative_control", draw)
+        origins = [Origin(RANDOM, {"unit": unit}, draw_seed, key) for key in texts.keys]
+        explanations += explain_encodings(classifier, texts.encodings, texts.classes, origins)
     return explanations
 
 
@@ -74,16 +74,16 @@ def _limits_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[
     """
     controls = experiment.config.controls
     applying = experiment.applying("metrics", ids["dataset"])
-    metrics = [id for id in experiment.metrics_that_need("removal") if id in applying]
+    metrics = [name for name in experiment.metrics_that_need("removal") if name in applying]
     if not controls.random.draws or not metrics:
         return None
     takes: dict[str, set[str]] = {}
-    for id in metrics:
-        scoring = experiment.evaluate_options(**ids, metric=id)
-        direction = direction_of(experiment.metrics[id].entry.facts.direction == "higher")
+    for metric in metrics:
+        scoring = experiment.evaluate_options(**ids, metric=metric)
+        direction = direction_of(experiment.metrics[metric].entry.facts.direction == "higher")
         takes.setdefault(direction, set()).add(scoring["params"].get("unit", "token"))
     return {
-        "takes": {direction: sorted(own) for direction, own in takes.items()},
+        "takes": {direction: sorted(names) for direction, names in takes.items()},
         "precision": scoring["precision"],
         "draws": controls.random.draws,
         "stages": controls.reference.stages,
@@ -173,21 +173,23 @@ def _searching(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
     turns = [(direction, unit) for direction, units in takes.items() for unit in units]
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        encodings, classes = encodings_of(part), texts.classes_of(part)
+        encodings = encodings_of(part)
+        classes = texts.classes_of(part)
 
         def limits_of(chosen: Classifier, places: list[int]) -> list[list[dict[str, Any]]]:
             keys = [part[place].example_id for place in places]
-            asked = [encodings[place] for place in places], classes[places], keys
+            searched = _Texts([encodings[place] for place in places], classes[places], keys)
             rows: list[list[dict[str, Any]]] = [[] for _ in places]
             with chosen.remembering():
                 for turn in turns:
-                    for of_text, own in zip(rows, _limits(job, chosen, asked, *turn), strict=True):
-                        of_text += own
+                    found_limits = _limits(job, chosen, searched, *turn)
+                    for text_rows, limit_rows in zip(rows, found_limits, strict=True):
+                        text_rows += limit_rows
             return rows
 
         by_text = rest.model.run_by_precision([e.token_ids for e in encodings], limits_of)
-        each = zip(part, by_text, strict=True)
-        return [{**key_of(example), **row} for example, own in each for row in own], {}
+        keyed = zip(part, by_text, strict=True)
+        return [{**key_of(example), **row} for example, rows in keyed for row in rows], {}
 
     return compute
 
@@ -195,33 +197,56 @@ def _searching(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
 def _limits(
     job: Job,
     classifier: Classifier,
-    texts: tuple[Sequence[Encoding], IntArray, Sequence[str]],
+    texts: _Texts,
     direction: Direction,
     unit: Unit,
 ) -> list[list[dict[str, Any]]]:
     """Return a row for each size of each text: falls of random orders, and of the search."""
-    seed, keys = int(job.ids["seed"]), tuple(texts[2])
-    draws, stages = int(job.parameters["draws"]), int(job.parameters["stages"])
+    seed = int(job.ids["seed"])
+    keys = tuple(texts.keys)
+    draws = int(job.parameters["draws"])
+    stages = int(job.parameters["stages"])
     keep = direction == "kept"
-    every = tuple(_drawn(classifier, texts, seed, draws, unit))
-    scores = tuple(one.units(unit).summed(one.scores) for one in every)
+    explanations = tuple(_drawn(classifier, texts, seed, draws, unit))
+    scores = tuple(drawn.units(unit).summed(drawn.scores) for drawn in explanations)
 
     def batch(size: int) -> MetricBatch:
-        of_draws = every[:size], scores[:size], (keys * draws)[:size]
-        return MetricBatch(classifier, *of_draws, seed, job.artefact, unit=unit)
+        """Return the first of all draws of the texts."""
+        return MetricBatch(
+            classifier,
+            explanations[:size],
+            scores[:size],
+            (keys * draws)[:size],
+            seed,
+            job.artefact,
+            unit=unit,
+        )
 
-    one_each = batch(len(keys))
-    random = limits.falls_by_size(batch(len(every)), scores, keep)
-    searched = limits.reference_scores(one_each, keep, stages)
-    references = limits.falls_by_size(one_each, searched, keep)
-    names = ("size", "random", "random_log_odds", "reference", "reference_log_odds")
-    rows = []
-    for index, reference in enumerate(references):
-        _, *of_draws = (np.array(each).T for each in zip(*random[index :: len(keys)], strict=True))
-        columns = (each.tolist() for each in (reference[0], *of_draws, *reference[1:]))
-        sizes = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
-        rows.append([{"direction": direction, "unit": unit, **row} for row in sizes])
-    return rows
+    first_draw = batch(len(keys))
+    random = limits.falls_by_size(batch(len(explanations)), scores, keep)
+    searched = limits.reference_scores(first_draw, keep, stages)
+    references = limits.falls_by_size(first_draw, searched, keep)
+    turn = {"direction": direction, "unit": unit}
+    return [
+        [{**turn, **row} for row in _limit_rows(random[i :: len(keys)], reference)]
+        for i, reference in enumerate(references)
+    ]
+
+
+def _limit_rows(random: Sequence[Falls], reference: Falls) -> list[dict[str, Any]]:
+    """Return a row for each size: falls of a text's random orders, and of the reference."""
+    by_chance = np.array([falls.probability for falls in random]).T.tolist()
+    by_chance_log_odds = np.array([falls.log_odds for falls in random]).T.tolist()
+    return [
+        {
+            "size": size,
+            "random": by_chance[k],
+            "random_log_odds": by_chance_log_odds[k],
+            "reference": float(reference.probability[k]),
+            "reference_log_odds": float(reference.log_odds[k]),
+        }
+        for k, size in enumerate(reference.sizes.tolist())
+    ]
 
 
 def _random_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -372,25 +397,27 @@ def _looking_up(metric: Metric, steps: Steps, path: Path, draws: int, rest: Rest
 def _drawing(scoring: Scoring, draws: int, rest: Rest) -> Compute:
     """Return the function that explains a part at random, draw by draw, and scores all at once."""
     encodings_of = checked_encoder(rest.model, rest.chunks)
-    texts, unit = scoring.texts, _unit(scoring.metric)
+    texts = scoring.texts
+    unit = _unit(scoring.metric)
     scores_together = scoring.metric.entry.facts.scores_together
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        asked = encodings_of(part), texts.classes_of(part), [e.example_id for e in part]
-        explanations = _drawn(rest.model, asked, texts.ids["seed"], draws, unit)
+        keys = [example.example_id for example in part]
+        explained = _Texts(encodings_of(part), texts.classes_of(part), keys)
+        explanations = _drawn(rest.model, explained, texts.ids["seed"], draws, unit)
         rows: list[dict[str, Any]] = []
         notes = Counter[str]()
         at_once = 1 if scores_together else draws
         for first in range(0, len(explanations), max(1, at_once * len(part))):
             drawn = explanations[first : first + at_once * len(part)]
-            scored, of_drawn = scoring.score(rest.model, list(part) * at_once, drawn)
+            scored, drawn_notes = scoring.score(rest.model, list(part) * at_once, drawn)
             rows += scored
-            notes.update(of_drawn)
+            notes.update(drawn_notes)
         for index, row in enumerate(rows):
             row["draw"] = index // len(part)
         best = _reference_rows(scoring, rest.model, part, explanations[: len(part)])
-        for row, of_reference in zip(rows, best * draws, strict=bool(best)):
-            row["reference"] = of_reference["score"]
+        for row, reference in zip(rows, best * draws, strict=bool(best)):
+            row["reference"] = reference["score"]
         return rows, {"notes": dict(notes)}
 
     return compute

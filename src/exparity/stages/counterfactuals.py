@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.artefacts.analyses import ExperimentView, Table
+from exparity.artefacts.columns import records
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core import flags
@@ -18,12 +19,18 @@ from exparity.counterfactuals import changed_words, counterfactuals_of
 from exparity.data.table import read_prepared
 from exparity.jobs.loop import Compute, Rest, load, run
 from exparity.jobs.parts import Job
-from exparity.quantities.inputs import Lookup, cell_of, checkpoint_ids, require_same_cell
+from exparity.quantities.inputs import (
+    Counterfactual,
+    Lookup,
+    Prediction,
+    cell_of,
+    checkpoint_ids,
+    require_same_cell,
+)
 from exparity.stages.explain import checked_encoder
 from exparity.types import BoolArray, Example
 
 log = logging.getLogger(__name__)
-_PREDICTED = ("label", "predicted", "probabilities")
 
 ChangedWords = dict[str, BoolArray]
 """(w,) by example: True where a counterfactual, of any other group, has another word."""
@@ -114,8 +121,8 @@ def read_changed_words(
 
 def n_unchanged(changed: ChangedWords, examples: Sequence[Example]) -> int:
     """Count the different examples that no counterfactual changes a word of, or that have none."""
-    ids = {example.example_id for example in examples}
-    return sum(id not in changed or not changed[id].any() for id in ids)
+    names = {example.example_id for example in examples}
+    return sum(name not in changed or not changed[name].any() for name in names)
 
 
 @analysis(
@@ -165,18 +172,19 @@ def counterfactual_predictions_cell(
     """
     table, metadata = read_artefact(counterfactuals, "counterfactuals")
     outcomes, predicted = read_artefact(predictions, "predictions")
-    prepared, ids = read_prepared(data, "test"), cell_of(predicted)
+    prepared = read_prepared(data, "test")
+    ids = cell_of(predicted)
     require_same_cell(
         (data, {"dataset": prepared.dataset}),
         (counterfactuals, metadata["wildcards"]),
         (predictions, ids),
         (checkpoint, checkpoint_ids(checkpoint)),
     )
-    by_example = ((row["example_id"], row) for row in outcomes.to_pylist())
-    before = Lookup(predictions, "prediction of example", by_example)
+    by_example = ((before.example_id, before) for before in records(Prediction, outcomes))
+    predicted_before = Lookup(predictions, "prediction of example", by_example)
     originals = Lookup(data, "test example", ((e.example_id, e) for e in prepared.examples))
-    rows = [row for row in table.to_pylist() if row["split"] == "test"]
-    changes = {(row["example_id"], row["group_to"]): row["n_changed"] for row in rows}
+    versions = [row for row in records(Counterfactual, table) if row.split == "test"]
+    changes = {(version.example_id, version.group_to): version.n_changed for version in versions}
     job = Job(
         output,
         "counterfactual_predictions",
@@ -194,15 +202,15 @@ def counterfactual_predictions_cell(
         },
     )
     texts = [
-        replace(originals[row["example_id"]], words=tuple(row["words"]), group=row["group_to"])
-        for row in rows
+        replace(originals[version.example_id], words=tuple(version.words), group=version.group_to)
+        for version in versions
     ]
-    run(job, texts, partial(_predicting, originals, before, changes))
+    run(job, texts, partial(_predicting, originals, predicted_before, changes))
 
 
 def _predicting(
     originals: Mapping[str, Example],
-    predicted: Mapping[str, Mapping[str, Any]],
+    predicted_before: Mapping[str, Prediction],
     changes: Mapping[tuple[str, str], int],
     rest: Rest,
 ) -> Compute:
@@ -217,17 +225,19 @@ def _predicting(
         anew = dict(zip(changed, probabilities, strict=True))
         rows = []
         for i, (example, original) in enumerate(zip(part, before, strict=True)):
-            row = {
-                "example_id": example.example_id,
-                "group": original.group,
-                "group_to": example.group,
-                "n_changed": changes[example.example_id, example.group],
-                **{name: predicted[example.example_id][name] for name in _PREDICTED},
-            }
-            if i in anew:
-                row["probabilities"] = anew[i].tolist()
-                row["predicted"] = int(anew[i].argmax())
-            rows.append(row)
+            prediction = predicted_before[example.example_id]
+            is_changed = i in anew
+            rows.append(
+                {
+                    "example_id": example.example_id,
+                    "group": original.group,
+                    "group_to": example.group,
+                    "label": prediction.label,
+                    "predicted": int(anew[i].argmax()) if is_changed else prediction.predicted,
+                    "probabilities": anew[i].tolist() if is_changed else prediction.probabilities,
+                    "n_changed": changes[example.example_id, example.group],
+                }
+            )
         return rows, {"n_truncated": sum(encoding.truncated for encoding in encodings)}
 
     return compute

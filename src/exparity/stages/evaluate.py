@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from exparity.artefacts.columns import records
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.schemas import CUT_TEXTS
 from exparity.core import flags
@@ -96,7 +97,7 @@ def evaluate_cell(
     )
     ids = table.column("example_id").to_pylist()
     examples = Lookup(data, "example", ((e.example_id, e) for e in prepared.examples))
-    chosen = sample([examples[id] for id in ids], max_examples)
+    chosen = sample([examples[name] for name in ids], max_examples)
     explained = metadata["wildcards"], metadata.get("flags", []), {"max_examples": max_examples}
     texts = ChosenTexts(data, prepared, chosen, *explained, classes={})
     files = counterfactuals or (), foresight or (), predictions or ()
@@ -122,10 +123,11 @@ class Metric(NamedTuple):
     options: Mapping[str, Any]
 
     @classmethod
-    def of(cls, use: str, params: Mapping[str, Any], id: str | None) -> Metric:
-        """Return a metric whose options are checked."""
-        entry, id = METRICS.get(use), id or use
-        return cls(entry, id, complete(metric_options(entry), params, f"metric {id}"))
+    def of(cls, use: str, params: Mapping[str, Any], name: str | None) -> Metric:
+        """Return a metric whose options are checked; its name is ``use`` if None."""
+        entry = METRICS.get(use)
+        name = name or use
+        return cls(entry, name, complete(metric_options(entry), params, f"metric {name}"))
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,8 @@ class Scoring:
     predictions: Sequence[Path] = ()
 
     def __post_init__(self) -> None:
-        path, examples = self.texts.path, self.texts.examples
+        path = self.texts.path
+        examples = self.texts.examples
         needs = self.metric.entry.facts.needs
         if needs == "rationale" and all(e.rationale is None for e in examples):
             raise InputError(
@@ -240,7 +243,9 @@ class Scoring:
         begin: Begin,
     ) -> None:
         """Score the texts."""
-        metric, texts, facts = self.metric, self.texts, self.metric.entry.facts
+        metric = self.metric
+        texts = self.texts
+        facts = metric.entry.facts
         job = Job(
             output,
             "random_scores" if "draws" in texts.choice else "scores",
@@ -259,8 +264,8 @@ class Scoring:
                 *self.predictions,
             ],
             checkpoint=checkpoint,
-            sources=[metric.entry.source, *SHARED_SOURCES, *(one.source for one in methods)],
-            passes=prod([facts.passes, *(one.facts.passes for one in methods)])
+            sources=[metric.entry.source, *SHARED_SOURCES, *(method.source for method in methods)],
+            passes=prod([facts.passes, *(method.facts.passes for method in methods)])
             * texts.choice.get("draws", 1),
             load=partial(load, checkpoint, machine) if checkpoint else None,
             doing=f"evaluating {metric.id}",
@@ -296,18 +301,31 @@ class Scoring:
             for example, explanation in zip(examples, explanations, strict=True)
         ]
         keys = [example.example_id for example in examples]
-        notes, falls = Counter[str](), dict[int, Falls]()
+        notes = Counter[str]()
+        falls: dict[int, Falls] = {}
         if self.changed:
             notes["unchanged"] = n_unchanged(self.changed, examples)
-        of_metric = self.metric.entry.id, int(self.texts.ids["seed"]), dict(self._options)
         foresights = self._foreseen(examples, explanations)
-        known = foresights, self._cohort(examples)
-        values = evaluate_keyed(classifier, marked, keys, *of_metric, notes, falls, *known)
+        values = evaluate_keyed(
+            classifier,
+            marked,
+            keys,
+            self.metric.entry.id,
+            int(self.texts.ids["seed"]),
+            dict(self._options),
+            notes,
+            falls,
+            foresights,
+            self._cohort(examples),
+        )
         scored = zip(examples, values.tolist(), strict=True)
         rows = [{**key_of(example), "score": value} for example, value in scored]
-        for index, of_text in falls.items():
-            columns = zip(("sizes", "falls", "falls_log_odds"), of_text, strict=True)
-            rows[index] |= {name: column.tolist() for name, column in columns}
+        for index, text_falls in falls.items():
+            rows[index] |= {
+                "sizes": text_falls.sizes.tolist(),
+                "falls": text_falls.probability.tolist(),
+                "falls_log_odds": text_falls.log_odds.tolist(),
+            }
         for row, foresight in zip(rows, foresights or (), strict=bool(foresights)):
             row |= {"n_units": foresight.left_out.shape[1], "ceiling": foresight.ceiling}
         return rows, dict(notes)
@@ -318,7 +336,7 @@ def _reading(scoring: Scoring, table: pa.Table, metadata: Mapping[str, Any], res
     positions = {key: at for at, key in enumerate(table.column("example_id").to_pylist())}
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        rows = table.take([positions[example.example_id] for example in part]).to_pylist()
+        rows = records(_Row, table.take([positions[example.example_id] for example in part]))
         explanations = [
             _explanation(example, row, metadata) for example, row in zip(part, rows, strict=True)
         ]
@@ -343,18 +361,28 @@ def _n_cut(examples: Sequence[Example], explanations: Sequence[Explanation]) -> 
     return cut
 
 
-def _explanation(
-    example: Example, row: Mapping[str, Any], metadata: Mapping[str, Any]
-) -> Explanation:
+@dataclass(frozen=True)
+class _Row:
+    """A row of explanations."""
+
+    target: int
+    token_ids: list[int]
+    tokens: list[str]
+    word_ids: list[int]
+    scores: list[float]
+
+
+def _explanation(example: Example, row: _Row, metadata: Mapping[str, Any]) -> Explanation:
     """Return an explanation with its origin, for metrics that explain again."""
-    call, seed = metadata["parameters"], int(metadata["wildcards"]["seed"])
-    word_ids = np.array(row["word_ids"], dtype=np.int64)
+    call = metadata["parameters"]
+    seed = int(metadata["wildcards"]["seed"])
+    word_ids = np.array(row.word_ids, dtype=np.int64)
     return Explanation(
         text=example.text,
-        target=row["target"],
-        token_ids=np.array(row["token_ids"], dtype=np.int64),
-        tokens=row["tokens"],
-        scores=np.array(row["scores"], dtype=np.float64),
+        target=row.target,
+        token_ids=np.array(row.token_ids, dtype=np.int64),
+        tokens=row.tokens,
+        scores=np.array(row.scores, dtype=np.float64),
         special_mask=word_ids < 0,
         word_ids=word_ids,
         origin=Origin(call["use"], call["params"], seed, example.example_id),

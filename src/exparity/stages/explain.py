@@ -86,7 +86,7 @@ def explain_cell(
     options = complete(METHODS.options(entry), params, f"method {method_id}")
     texts = ChosenTexts.read(data, checkpoint, predictions, choice)
     own_files = entry.input_files(options, f"method {method_id}")
-    own = {"files": {str(path): sha256_of(path) for path in own_files}} if own_files else {}
+    digests = {str(path): sha256_of(path) for path in own_files}
     job = Job(
         output,
         "explanations",
@@ -98,7 +98,7 @@ def explain_cell(
         passes=entry.facts.passes,
         load=partial(load, checkpoint, machine),
         doing=f"explaining with {method_id}",
-        known={"n_truncated": 0, "flags": texts.flags, **own},
+        known={"n_truncated": 0, "flags": texts.flags, **({"files": digests} if digests else {})},
     )
     run(job, texts.examples, partial(_explaining, job, texts))
 
@@ -159,8 +159,10 @@ def _explaining(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
     from exparity.engine.preflight import check_attributions, check_function
     from exparity.methods import explain_encodings
 
-    entry, method = METHODS.get(job.parameters["use"]), str(job.ids["method"])
-    options, seed = dict(job.parameters["params"]), int(job.ids["seed"])
+    entry = METHODS.get(job.parameters["use"])
+    method = str(job.ids["method"])
+    options = dict(job.parameters["params"])
+    seed = int(job.ids["seed"])
     training = _training(job.files[0], method) if entry.facts.needs_training else None
     classifier, chunks, untried = rest  # what earlier parts came from has passed
     encodings_of = checked_encoder(classifier, chunks)
@@ -170,13 +172,17 @@ def _explaining(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         nonlocal untried
-        encodings, classes = encodings_of(part), texts.classes_of(part)
+        encodings = encodings_of(part)
+        classes = texts.classes_of(part)
         origins = [Origin(entry.id, options, seed, e.example_id) for e in part]
         raised: set[str] = set()
         explanations = explain_encodings(
             classifier, encodings, classes, origins, flags=raised, training=training
         )
-        rows = [_row(*one) for one in zip(part, explanations, strict=True)]
+        rows = [
+            _row(example, explanation)
+            for example, explanation in zip(part, explanations, strict=True)
+        ]
         if untried:
             check_attributions(method, [np.array(row["scores"]) for row in rows[:_PROBE]])
             if raised:
@@ -200,12 +206,14 @@ def checked_encoder(
         encodings = _encode(classifier, chunk)
         first = first if position else encodings
         cut += sum(encoding.truncated for encoding in encodings)
-        counts = unknown_tokens(classifier, encodings)
-        unknown, total = unknown + counts[0], total + counts[1]
+        chunk_unknown, chunk_total = unknown_tokens(classifier, encodings)
+        unknown += chunk_unknown
+        total += chunk_total
     check_known(classifier.tokenizer, unknown, total)
     if cut:
-        texts, limit = sum(map(len, chunks)), classifier.max_length
-        log.warning("%d of %d texts are longer than %d tokens and were cut", cut, texts, limit)
+        n_texts = sum(map(len, chunks))
+        message = "%d of %d texts are longer than %d tokens and were cut"
+        log.warning(message, cut, n_texts, classifier.max_length)
     return lambda part: first if part is chunks[0] else _encode(classifier, part)
 
 
@@ -243,8 +251,8 @@ def _row(example: Example, explanation: Explanation) -> dict[str, Any]:
     strays = explanation.scores[np.isinf(scores)]
     if strays.size:
         raise InputError(
-            f"example '{example.example_id}': the score {strays[0]:g} does not fit into float32, "
-            "as which scores are stored; divide all scores by a constant"
+            f"example '{example.example_id}': the score {strays[0]:g} overflows float32, the "
+            "stored type; divide all scores by a constant"
         )
     return {
         "example_id": example.example_id,

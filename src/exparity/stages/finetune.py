@@ -92,8 +92,6 @@ def finetune_cell(
     Raises:
         InputError: bad data, model or training, or the folder holds anything else.
     """
-    from exparity.models.training import finetune
-
     model_id = model_id or output.parent.name
     specs = (
         read_settings(ModelSpec, model, f"model {model_id}"),
@@ -102,49 +100,36 @@ def finetune_cell(
     make_repeatable(machine.threads)
     prepared = read_prepared(data)
     interventions = _interventions(debias, counterfactuals)
-    _check_classes(specs[0], prepared, model_id)
-    asked = _asked(prompt, prepared, model_id) if prompt else None
+    _check_classes(specs, prepared, model_id, is_prompted=bool(prompt))
+    prompt_spec = _prompt_spec(prompt, prepared, model_id) if prompt else None
     parameters = {**recorded(*specs), **interventions}
-    if asked:
-        parameters |= {"prompt": asked.all_values, "templates": list(templates)}
+    if prompt_spec:
+        parameters |= {"prompt": prompt_spec.all_values, "templates": list(templates)}
     # The workflow passes digests of code and files with each intervention.
     code = [digest, *debias, {**counterfactuals}]
     code += [sha256_of(source_of(specs[0].predict))] if specs[0].predict else []
     key = fingerprint(sha256_of(data), parameters, seed, code)
     ids: dict[str, str | int] = {"dataset": prepared.dataset, "model": model_id, "seed": seed}
-    if prepared.labels_sorted and specs[0].checkpoint and not (specs[1].epochs or prompt):
-        from exparity.models.checkpoints import check_order
-
-        check_order(specs[0], prepared.labels, prepared.dataset)
     snapshots = StateFolder(output.with_name(f"{output.name}.state"), key)
-    options: dict[str, Any] = {"prompt": asked, "templates": templates, "check": _check_untrained}
-    options["placement"] = Placement.read(machine.device_map, machine.max_memory)
+    placement = Placement.read(machine.device_map, machine.max_memory)
+    job = TrainingJob(
+        data=str(data),
+        model=specs[0].all_values,
+        training=specs[1].all_values,
+        seed=seed,
+        interventions=interventions,
+        prompt=None if prompt_spec is None else prompt_spec.all_values,
+        templates=templates,
+        state=str(snapshots.folder),
+        fingerprint=key,
+    )
     with job_lock(output.with_name(f".{output.name}.lock")):
         if predictions.is_file() and _is_made_by(key, output):
             log.info("%s: is finished already", output)
             return
         _check_replaceable(output)
         training_set = training_set_of(prepared, specs[1].validation_share, seed, interventions)
-        trained = None
-        if specs[1].processes > 1:
-            job = TrainingJob(
-                data=str(data),
-                model=specs[0].all_values,
-                training=specs[1].all_values,
-                seed=seed,
-                interventions=interventions,
-                prompt=None if asked is None else asked.all_values,
-                templates=templates,
-                state=str(snapshots.folder),
-                fingerprint=key,
-            )
-            options["train_together"] = partial(
-                train_together, job, machine.device, machine.threads
-            )
-        if not specs[0].predict:
-            trained = finetune(
-                training_set, *specs, state=snapshots, device=machine.device, **options
-            )
+        trained = _trained(training_set, specs, prompt_spec, job, snapshots, placement, machine)
         temporary = output.with_name(f".{output.name}.tmp")
         _save(trained, temporary, output, specs)
         write = partial(write_artefact, ids=ids, parameters=parameters)
@@ -154,6 +139,36 @@ def finetune_cell(
         predict(temporary, prepared, predictions, write, machine)
         _put_in_place(temporary, output, {**ids, "fingerprint": key})
         snapshots.clear()
+
+
+def _trained(
+    training_set: TrainingSet,
+    specs: tuple[ModelSpec, TrainingSpec],
+    prompt: PromptSpec | None,
+    job: TrainingJob,
+    snapshots: StateFolder,
+    placement: Placement | None,
+    machine: Machine,
+) -> Trained | None:
+    """Train a classifier, in as many processes as the training says; None of a function."""
+    from exparity.models.training import finetune
+
+    model, training = specs
+    if model.predict:
+        return None
+    together = partial(train_together, job, machine.device, machine.threads)
+    return finetune(
+        training_set,
+        model,
+        training,
+        state=snapshots,
+        device=machine.device,
+        prompt=prompt,
+        templates=job.templates,
+        check=_check_untrained,
+        placement=placement,
+        train_together=together if training.processes > 1 else None,
+    )
 
 
 def _is_made_by(key: str, checkpoint: Path) -> bool:
@@ -241,8 +256,15 @@ def _save(
         trained.head.write(folder)
 
 
-def _check_classes(model: ModelSpec, data: PreparedData, model_id: str) -> None:
-    """Check that the columns of a function are the classes of the data, in their order."""
+def _check_classes(
+    specs: tuple[ModelSpec, TrainingSpec], data: PreparedData, model_id: str, *, is_prompted: bool
+) -> None:
+    """Check that what is not trained has the classes of the data, in their order."""
+    model, training = specs
+    if data.labels_sorted and model.checkpoint and not (training.epochs or is_prompted):
+        from exparity.models.checkpoints import check_order
+
+        check_order(model, data.labels, data.dataset)
     if model.predict and list(model.classes) != list(data.labels):
         raise InputError(
             f"model {model_id}: the columns of {model.predict} are {', '.join(model.classes)}, and "
@@ -251,15 +273,15 @@ def _check_classes(model: ModelSpec, data: PreparedData, model_id: str) -> None:
         )
 
 
-def _asked(prompt: Mapping[str, Any], data: PreparedData, model_id: str) -> PromptSpec:
+def _prompt_spec(prompt: Mapping[str, Any], data: PreparedData, model_id: str) -> PromptSpec:
     """Return the prompt of a model, with the words in the order of the classes."""
-    asked = read_settings(PromptSpec, prompt, "prompt")
-    if set(asked.words) != set(data.labels):
+    spec = read_settings(PromptSpec, prompt, "prompt")
+    if set(spec.words) != set(data.labels):
         raise InputError(
-            f"model {model_id}: prompts.{data.dataset}.words are of {', '.join(asked.words)}, and "
+            f"model {model_id}: prompts.{data.dataset}.words are of {', '.join(spec.words)}, and "
             f"the classes of the data are {', '.join(data.labels)}; give a word for each of these"
         )
-    return asked.model_copy(update={"words": {label: asked.words[label] for label in data.labels}})
+    return spec.model_copy(update={"words": {label: spec.words[label] for label in data.labels}})
 
 
 def _calibrate(classifier: Classifier, data: PreparedData) -> None:
@@ -274,7 +296,8 @@ def _calibrate(classifier: Classifier, data: PreparedData) -> None:
     assert head.prompt is not None
     split_texts = [Text.of(text) for text in texts]
     encodings = encode_prompt(classifier.tokenizer, head.prompt, split_texts, classifier.max_length)
-    means = classifier.probabilities([one.token_ids for one in encodings]).mean(axis=0)
+    ids = [encoding.token_ids for encoding in encodings]
+    means = classifier.probabilities(ids).mean(axis=0)
     head.bias = (-np.log(means)).tolist()
 
 
@@ -283,10 +306,10 @@ def _interventions(
 ) -> dict[str, Any]:
     """Return the interventions as artefacts record them; empty without any."""
 
-    def call(one: Mapping[str, Any]) -> dict[str, Any]:
-        return {"use": one["use"], "params": dict(one.get("params", {}))}
+    def call(settings: Mapping[str, Any]) -> dict[str, Any]:
+        return {"use": settings["use"], "params": dict(settings.get("params", {}))}
 
-    interventions: dict[str, Any] = {"debias": [call(one) for one in debias]} if debias else {}
+    interventions: dict[str, Any] = {"debias": list(map(call, debias))} if debias else {}
     if debias and counterfactuals:
         interventions["counterfactuals"] = call(counterfactuals)
     return interventions
@@ -328,7 +351,8 @@ def predict(
     counts = np.bincount(predicted, minlength=classifier.n_classes)
     if (counts > 0).sum() == 1:
         log.warning("the classifier predicts class %d for every test example", counts.argmax())
-    masses, extra = classifier.label_mass(ids), dict[str, Any]()
+    masses = classifier.label_mass(ids)
+    extra: dict[str, Any] = {}
     if masses is not None:
         extra["label_mass"] = float(masses.mean())
         if extra["label_mass"] < LEAST_LABEL_MASS:

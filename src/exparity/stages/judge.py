@@ -86,10 +86,10 @@ def judge_cells(
     rows += _changes(read_tables(debiasing or (), "debiasing").to_pylist())
     compared = adjust(read_tables(tests, "tests").to_pylist(), family, alpha=alpha)
     stood = standing(rows)
-    of_right = judge([among_right(row) for row in stood], family, alpha=alpha)
+    judged_right = judge([among_right(row) for row in stood], family, alpha=alpha)
     judged = [
         {**row, "verdict_right": right["verdict"]}
-        for row, right in zip(judge(stood, family, alpha=alpha), of_right, strict=True)
+        for row, right in zip(judge(stood, family, alpha=alpha), judged_right, strict=True)
     ]
     return StageResult(judged, {}, further={"disparity": compared})
 

@@ -58,8 +58,8 @@ def prepare(
     groups = f"{facts.attribute}: {', '.join(facts.groups)}" if facts.groups else "no groups"
     log.info("%s: %s, classes: %s", dataset_id, groups, ", ".join(facts.labels))
     for (split, group), count in sorted(Counter((e.split, e.group) for e in examples).items()):
-        of_group = f" of group {group}" if group else ""
-        log.info("%s: %d %s examples%s", dataset_id, count, split, of_group)
+        where = f" of group {group}" if group else ""
+        log.info("%s: %d %s examples%s", dataset_id, count, split, where)
     if facts.dropped:
         log.info("%s: %s", dataset_id, dropped_rows(facts.dropped))
     declared = {

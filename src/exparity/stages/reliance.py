@@ -16,11 +16,19 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from exparity.artefacts.analyses import Findings, Table
-from exparity.artefacts.columns import Export, Row, plain_schema
+from exparity.artefacts.columns import Export, Row, plain_schema, records
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.settings import DEFAULTS
-from exparity.quantities.inputs import Lookup, cell_of, compared_in, read_all, require_same_cell
+from exparity.quantities.inputs import (
+    ChangedPrediction,
+    Lookup,
+    cell_of,
+    compared_in,
+    read_all,
+    require_same_cell,
+    scored_of,
+)
 from exparity.stats.rank_correlation import RankCorrelation, rank_correlation
 
 _COLUMNS = ("group_a group_b: string", "n_unchanged: int64", RankCorrelation)
@@ -89,17 +97,21 @@ def reliance_cell(
         columns = (table.column(name).to_pylist() for name in ("example_id", "group", "score"))
         scored = list(zip(*columns, strict=True))
         for pair in combinations(metadata["groups"], 2):
-            there = [
-                (key, score)
+            with_effects = [
+                (score, effects[key])
                 for example, group, score in scored
                 if group in pair and (key := (example, pair[1 - pair.index(group)])) in effects
             ]
-            moved = [effects[key] for key, _ in there]
-            scores_of = [score for _, score in there]
-            row = {name: metadata["wildcards"][name] for name in ("method", "metric")}
-            row |= {"group_a": pair[0], "group_b": pair[1]}
-            row["n_unchanged"] = sum(map(math.isnan, moved))
-            rows.append(row | asdict(rank_correlation(scores_of, moved, confidence=confidence)))
+            attributions = [score for score, _ in with_effects]
+            moves = [effect for _, effect in with_effects]
+            correlation = rank_correlation(attributions, moves, confidence=confidence)
+            row = {
+                **scored_of(metadata),
+                "group_a": pair[0],
+                "group_b": pair[1],
+                "n_unchanged": sum(map(math.isnan, moves)),
+            }
+            rows.append({**row, **asdict(correlation)})
     return StageResult(rows, ids, facts)
 
 
@@ -111,11 +123,11 @@ def _effects(
     require_same_cell(("predictions", ids), (path, metadata["wildcards"]))
     names = ("example_id", "probabilities", "label" if target == "label" else "predicted")
     columns = zip(*(predicted.column(name).to_pylist() for name in names), strict=True)
-    of_class = ((example, (explained, p[explained])) for example, p, explained in columns)
-    known = Lookup("predictions", "prediction of example", of_class)
+    explained_classes = ((example, (target, p[target])) for example, p, target in columns)
+    known = Lookup("predictions", "prediction of example", explained_classes)
     effects: dict[tuple[str, str], float] = {}
-    for row in table.to_pylist():
-        explained, probability = known[row["example_id"]]
-        effect = abs(probability - row["probabilities"][explained])
-        effects[row["example_id"], row["group_to"]] = effect if row["n_changed"] else math.nan
+    for changed in records(ChangedPrediction, table):
+        explained, probability = known[changed.example_id]
+        effect = abs(probability - changed.probabilities[explained])
+        effects[changed.example_id, changed.group_to] = effect if changed.n_changed else math.nan
     return effects

@@ -20,6 +20,7 @@ from exparity.stats.jackknife import interval_of_d
 from exparity.stats.power import smallest_p
 from exparity.stats.rank_tests import friedman, kruskal_wallis, mann_whitney, signed_rank
 from exparity.stats.samples import (
+    GroupedTexts,
     complete_sets,
     samples,
     set_differences,
@@ -173,35 +174,31 @@ def compare_all(
     the tests over all groups, which are left empty for two: there they would say what ``p`` and
     ``wilcoxon_p`` say.
     """
-    scores, *_ = samples(values, groups, order, pairs)
-    (comparisons,) = compare_many([scores], groups, order, pairs, **settings)
+    scores, codes, sets = samples(values, groups, order, pairs)
+    texts = GroupedTexts(order, codes, sets)
+    (comparisons,) = compare_many([scores], texts, Statistics(**settings))
     return comparisons
 
 
 def compare_many(
-    values: Sequence[FloatArray],
-    groups: Sequence[str],
-    order: Sequence[str],
-    pairs: Sequence[str | None] | None = None,
-    **settings: Any,
+    values: Sequence[FloatArray], texts: GroupedTexts, settings: Statistics
 ) -> list[list[GroupComparison]]:
-    """Compare many metrics' values of the same examples, each as :func:`compare_all` does."""
-    statistics = Statistics(**settings)
-    _, codes, names = samples(np.zeros(len(groups)), groups, order, pairs)
-    scores = np.array(values, dtype=np.float64).reshape(len(values), len(codes))
+    """Compare many metrics' values of the same texts, each as :func:`compare_all` does."""
+    order = texts.order
+    codes = texts.codes
+    scores = np.array(values, dtype=np.float64).reshape(len(values), len(texts))
     compared: list[list[GroupComparison]] = [[] for _ in scores]
     # Those that are defined alike are compared at once.
     for rows in grouped(range(len(scores)), lambda row: np.isnan(scores[row]).tobytes()).values():
         defined = ~np.isnan(scores[rows[0]])
         omnibus = _compared_at_once(
-            scores[rows][:, defined], codes[defined], len(order), set_index(names, defined)
+            scores[rows][:, defined], codes[defined], len(order), set_index(texts.sets, defined)
         )
         for a, b in combinations(range(len(order)), 2):
             kept = (codes == a) | (codes == b)
             pair = np.ascontiguousarray(scores[rows][:, kept & defined])
-            pair_names = None if names is None else [names[i] for i in np.flatnonzero(kept)]
-            sets = set_index(pair_names, defined[kept])
-            columns = _pair_compared(pair, codes[kept & defined] == a, sets, statistics) | omnibus
+            sets = set_index(texts.sets_of(kept), defined[kept])
+            columns = _pair_compared(pair, codes[kept & defined] == a, sets, settings) | omnibus
             n_examples = int(kept.sum())
             n_undefined = int((kept & ~defined).sum())
             for i, row in enumerate(rows):

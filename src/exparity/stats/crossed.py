@@ -19,15 +19,13 @@ from exparity.stats.behrens_fisher import upper_tail
 from exparity.stats.mean_gap import VARIANCES, Estimate, mean_gap
 from exparity.stats.parts import Parts, divided, like_with_like
 from exparity.stats.power import detectable_effect
-from exparity.stats.samples import samples, set_index
+from exparity.stats.samples import GroupedTexts, set_index
 from exparity.stats.strata import LEAST_SHARE
 from exparity.stats.typical_gap import typical_gap
 from exparity.types import FloatArray
 
 TRAINING, PROMPT = "training", "prompt"
 """Kinds of run of a cell: another training of the classifier, or another prompt of it."""
-OPTIONS = ("alpha", "threshold", "confidence")
-"""Settings of the statistics that :func:`crossed_tests` takes."""
 
 NOT_COMPARABLE = "texts_not_comparable"
 """Flag of groups that hardly have texts alike, so that no gap is ascribed to what is tested."""
@@ -157,21 +155,38 @@ def crossed_tests(
     ``mean_only`` leaves out what takes longest: the claims about the typical gap of a training,
     equivalence and the minimal detectable effect are NaN, and nothing is flagged by them.
     """
-    settings = Statistics(alpha=alpha, threshold=threshold, confidence=confidence)
-    _, codes, names = samples(np.zeros(len(groups)), groups, order, pairs)
-    values = np.array(scores, dtype=np.float64).reshape(len(scores), len(codes))
+    return crossed_gaps(
+        scores,
+        GroupedTexts.of(groups, order, pairs),
+        Statistics(alpha=alpha, threshold=threshold, confidence=confidence),
+        covariate=covariate,
+        mean_only=mean_only,
+    )
+
+
+def crossed_gaps(
+    scores: Sequence[Sequence[float] | FloatArray],
+    texts: GroupedTexts,
+    settings: Statistics,
+    *,
+    covariate: FloatArray | None = None,
+    mean_only: bool = False,
+) -> list[CrossedTest]:
+    """Compare a metric as :func:`crossed_tests` does, of texts and by settings that are checked."""
+    values = np.array(scores, dtype=np.float64).reshape(len(scores), len(texts))
     tests = []
-    for a, b in combinations(range(len(order)), 2):
-        chosen = (codes == a) | (codes == b)
+    for a, b in combinations(range(len(texts.order)), 2):
+        chosen = (texts.codes == a) | (texts.codes == b)
         pair = values[:, chosen]
-        is_b = (codes[chosen] == b).astype(np.int64)
-        sets = set_index(names, chosen)
+        is_b = (texts.codes[chosen] == b).astype(np.int64)
+        sets = set_index(texts.sets, chosen)
         parts = divided(pair, is_b, sets)
         share = 1.0
         if covariate is not None:
             alike, share = like_with_like(parts, divided(covariate[None, chosen], is_b, sets))
             parts = alike if share >= LEAST_SHARE else parts
-        test = _tested(CrossedTest(order[a], order[b]), parts.known, settings, mean_only=mean_only)
+        blank = CrossedTest(texts.order[a], texts.order[b])
+        test = _tested(blank, parts.known, settings, mean_only=mean_only)
         if share < LEAST_SHARE:
             test = _not_comparable(test)
         elif share < 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,44 @@ def samples(
         raise InputError(f"group {stranger} is not one of {known}; name the groups with order=")
     code = {group: i for i, group in enumerate(order)}
     return scores, np.array([code[group] for group in groups], dtype=np.int64), pairs
+
+
+@dataclass(frozen=True)
+class GroupedTexts:
+    """The groups and matched sets of n texts, which every test of their scores works with.
+
+    They are checked once, where they are read; what takes them trusts them.
+
+    Attributes:
+        order: the groups.
+        codes: (n,) number of each text's group in ``order``.
+        sets: (n,) matched set of each text, None for one without; None without any.
+    """
+
+    order: Sequence[str]
+    codes: IntArray
+    sets: Sequence[str | None] | None
+
+    @classmethod
+    def of(
+        cls, groups: Sequence[str], order: Sequence[str], pairs: Sequence[str | None] | None
+    ) -> GroupedTexts:
+        """Return the texts of some groups.
+
+        Raises:
+            InputError: lengths disagree, or a group is not one of ``order``.
+        """
+        _, codes, sets = samples(np.zeros(len(groups)), groups, order, pairs)
+        return cls(order, codes, sets)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def sets_of(self, chosen: BoolArray) -> Sequence[str | None] | None:
+        """Return the matched sets of some of the (n,) texts."""
+        return (
+            None if self.sets is None else [self.sets[i] for i in np.flatnonzero(chosen).tolist()]
+        )
 
 
 def _quoted(name: object) -> str:

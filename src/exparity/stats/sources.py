@@ -116,9 +116,9 @@ def gap_parts(training: Divided, groups: Sequence[str], pair: tuple[str, str]) -
         groups: (n,) group of each text.
         pair: the two groups.
     """
-    of_texts = np.array(groups, dtype=object)
-    is_first = of_texts == pair[0]
-    is_second = of_texts == pair[1]
+    names = np.array(groups, dtype=object)
+    is_first = names == pair[0]
+    is_second = names == pair[1]
     columns = {}
     for source, values in _linearised(training, is_first, is_second).items():
         is_known = np.isfinite(values)

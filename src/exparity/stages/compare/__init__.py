@@ -9,7 +9,7 @@ from exparity.artefacts.analyses import Table
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.flags import Params
 from exparity.core.settings import Statistics
-from exparity.core.validation import complete
+from exparity.core.validation import read_settings
 from exparity.quantities.classifiers import read_classifiers
 from exparity.quantities.inputs import compared_in
 from exparity.quantities.scores import read_scores
@@ -98,7 +98,7 @@ def compare_model(
         InputError: a file is damaged or of another dataset or model than the first, or an option is
             unknown or out of range.
     """
-    settings = complete(Statistics, statistics, "statistics")
+    settings = read_settings(Statistics, statistics, "statistics")
     model = read_scores(scores, random_scores, removal_limits)
     classifiers = read_classifiers(predictions, model.ids)
     covariates = read_covariates(data, model)
@@ -109,6 +109,6 @@ def compare_model(
         [*tests],
         model.ids,
         compared_in(model.metadata),
-        {"statistics": settings},
+        {"statistics": dict(sorted(settings.all_values.items()))},
         {"across_trainings": [*across], "levels": [*levels]},
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
 
+from exparity.artefacts.columns import Row
+from exparity.core.settings import Statistics
 from exparity.quantities.classifiers import Classifiers
 from exparity.quantities.scores import Cell, Scores, places_of
 from exparity.stages.compare._trainings import cells_by_training, values_over
@@ -13,9 +14,7 @@ from exparity.stats.levels import group_levels
 from exparity.stats.skill import Scale
 
 
-def level_rows(
-    model: Scores, statistics: Mapping[str, Any], classifiers: Classifiers
-) -> Iterator[dict[str, Any]]:
+def level_rows(model: Scores, settings: Statistics, classifiers: Classifiers) -> Iterator[Row]:
     """Yield the rows of every method and metric, and of the first random explanation."""
     for cells in cells_by_training(model):
         places = places_of(cells)
@@ -31,9 +30,7 @@ def level_rows(
                 "metric_kind": first.kind,
                 "metric_direction": first.direction_of(quantity),
             }
-            for level in group_levels(
-                values, groups, model.order, confidence=statistics["confidence"]
-            ):
+            for level in group_levels(values, groups, model.order, confidence=settings.confidence):
                 if level.n_texts:
                     yield {**facts, **asdict(level)}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -11,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from exparity.artefacts.columns import Row
 from exparity.artefacts.files import read_artefact
 from exparity.core.grouping import grouped
+from exparity.core.settings import Statistics
 from exparity.quantities.classifiers import Classifiers
 from exparity.quantities.inputs import Lookup, require_same_cell
 from exparity.quantities.quantity import Skill
@@ -21,8 +24,9 @@ from exparity.quantities.scores import Cell, Scores
 from exparity.stages.compare._sources import divided
 from exparity.stats.adjusted import ADJUSTMENTS, adjusted_gaps
 from exparity.stats.compare import GroupComparison, compare_many
-from exparity.stats.crossed import OPTIONS, CrossedTest, crossed_tests
+from exparity.stats.crossed import CrossedTest, crossed_gaps
 from exparity.stats.effect import better_group
+from exparity.stats.samples import GroupedTexts
 from exparity.stats.skill import Scale
 from exparity.stats.sources import GapParts, gap_parts
 from exparity.types import FloatArray
@@ -46,49 +50,50 @@ ADJUSTED_COLUMNS = {
     for name, (_, kind) in _OF_GAP.items()
 }
 """Columns that the tests artefact has of each adjustment."""
-NOT_ADJUSTED: Mapping[str, Any] = {
+NOT_ADJUSTED: Row = {
     name: np.nan if kind == "float64" else [] for name, kind in ADJUSTED_COLUMNS.items()
 }
 
 
 def rows_of_tests(
     model: Scores,
-    statistics: Mapping[str, Any],
+    settings: Statistics,
     classifiers: Classifiers,
     covariates: Mapping[str, FloatArray],
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Row]:
     """Yield the rows of random explanations, and those of the methods beside them."""
-    draws: dict[tuple[Any, ...], list[bool]] = defaultdict(list)
-    random, methods = ([cell for cell in model.cells if (cell.draw is None) == k] for k in (0, 1))
-    for cell, comparisons in _compared(random, model, {**statistics, "resamples": 0}):
+    draws: dict[tuple[int, str, str, str], list[bool]] = defaultdict(list)
+    random = [cell for cell in model.cells if cell.draw is not None]
+    methods = [cell for cell in model.cells if cell.draw is None]
+    without_intervals = settings.model_copy(update={"resamples": 0})
+    for cell, comparisons in _compared(random, model, without_intervals):
+        for pair in comparisons.get("random_score", ()):
+            p = pair.p if math.isnan(pair.wilcoxon_p) else pair.wilcoxon_p
+            place = cell.seed, cell.metric, pair.group_a, pair.group_b
+            draws[place].append(p <= settings.alpha)
         for row in _rows(cell, comparisons, model, classifiers, {}):
-            if row["quantity"] == "random_score":
-                paired = row["wilcoxon_p"] == row["wilcoxon_p"]
-                p = row["wilcoxon_p" if paired else "p"]
-                draws[_DRAWN(row)].append(p <= statistics["alpha"])
             yield {**row, "random_significant": np.nan}
-    for cell, comparisons in _compared(methods, model, statistics):
-        adjusted = _adjusted(cell, model, covariates, statistics["confidence"])
+    for cell, comparisons in _compared(methods, model, settings):
+        adjusted = _adjusted(cell, model, covariates, settings.confidence)
         for row in _rows(cell, comparisons, model, classifiers, adjusted):
             hits = draws[_DRAWN(row)]
             yield {**row, "random_significant": sum(hits) / len(hits) if hits else np.nan}
 
 
 def _compared(
-    cells: Sequence[Cell], model: Scores, statistics: Mapping[str, Any]
+    cells: Sequence[Cell], model: Scores, settings: Statistics
 ) -> Iterator[tuple[Cell, dict[str, list[GroupComparison]]]]:
     """Yield each cell with its comparisons by quantity; cells of the same texts go together."""
-    for of_alike in grouped(cells, lambda cell: cell.places.tobytes()).values():
-        places = of_alike[0].places
-        groups, sets = model.groups[places].tolist(), model.sets[places].tolist()
-        values = [one.shown for cell in of_alike for one in cell.quantities.values()]
-        compared = iter(compare_many(values, groups, model.order, sets, **statistics))
-        for cell in of_alike:
+    for alike in grouped(cells, lambda cell: cell.places.tobytes()).values():
+        texts = model.texts_at(alike[0].places)
+        values = [quantity.shown for cell in alike for quantity in cell.quantities.values()]
+        compared = iter(compare_many(values, texts, settings))
+        for cell in alike:
             comparisons = {}
-            for name, one in cell.quantities.items():
+            for name, quantity in cell.quantities.items():
                 pairs = next(compared)
-                if isinstance(one, Skill):
-                    pairs = _of_skill(pairs, one, groups, sets, statistics)
+                if isinstance(quantity, Skill):
+                    pairs = _of_skill(pairs, quantity, texts, settings)
                 comparisons[name] = pairs
             yield cell, comparisons
 
@@ -98,8 +103,8 @@ def _rows(
     comparisons: Mapping[str, Sequence[GroupComparison]],
     model: Scores,
     classifiers: Classifiers,
-    adjusted: Mapping[tuple[str, str], Mapping[str, Any]],
-) -> Iterator[dict[str, Any]]:
+    adjusted: Mapping[tuple[str, str], Row],
+) -> Iterator[Row]:
     """Yield the rows of one cell; ``adjusted`` has columns of what was measured, by pair."""
     flags = list(cell.flags)
     classifier = classifiers[cell.seed]
@@ -108,16 +113,17 @@ def _rows(
     measured, *_ = comparisons
     parts = divided([cell], cell.places)
     groups = model.groups[cell.places].tolist()
-    for quantity, of_quantity in comparisons.items():
+    for quantity, pairs in comparisons.items():
         preference = cell.preference_of(quantity)
-        for pair, own in zip(of_quantity, comparisons[measured], strict=True):
+        for pair, scores in zip(pairs, comparisons[measured], strict=True):
             # Scores that are all equal say nothing, whatever random ones are.
-            constant = [flag for flag in own.flags if flag == "constant"]
+            constant = [flag for flag in scores.flags if flag == "constant"]
             names = pair.group_a, pair.group_b
-            of_pair = adjusted.get(names, NOT_ADJUSTED)
             sources = GapParts()
-            if quantity == measured and parts:
-                sources = gap_parts(parts[0], groups, names)
+            at_equal_covariates = NOT_ADJUSTED
+            if quantity == measured:
+                at_equal_covariates = adjusted.get(names, NOT_ADJUSTED)
+                sources = gap_parts(parts[0], groups, names) if parts else sources
             yield {
                 "seed": cell.seed,
                 "method": cell.method,
@@ -132,35 +138,34 @@ def _rows(
                 ),
                 "test_accuracy": classifier.accuracy,
                 **asdict(sources),
-                **(of_pair if quantity == measured else NOT_ADJUSTED),
+                **at_equal_covariates,
             }
 
 
 def _of_skill(
     pairs: Sequence[GroupComparison],
     skill: Skill,
-    groups: Sequence[str],
-    sets: Sequence[str | None],
-    settings: Mapping[str, Any],
+    texts: GroupedTexts,
+    settings: Statistics,
 ) -> list[GroupComparison]:
     """Return comparisons of values of a ratio, whose ranks mean nothing: tested by their means.
 
     ``p`` is that of the means of matched differences, or of two groups (Welch), on all scales.
     """
-    order = list(dict.fromkeys(name for pair in pairs for name in (pair.group_a, pair.group_b)))
-    options = {name: settings[name] for name in OPTIONS}
     tests: dict[Scale | None, list[CrossedTest]] = {
-        scale: crossed_tests([values], groups, order, sets, **options)
-        for scale, values in skill.values.items()
+        scale: crossed_gaps([values], texts, settings) for scale, values in skill.values.items()
     }
     compared = []
-    for pair, (whole, _) in zip(pairs, over_scales([skill], tests), strict=True):
-        _, flags = rooms_of([skill], pair.group_a, pair.group_b)
-        is_significant = bool(whole.p_mean <= settings["alpha"])
-        of_means = {**_NO_RANKS, "p": whole.p_mean, "significant": is_significant}
-        own = [flag for flag in pair.flags if flag != "constant"]  # a skill may well be
-        every = list(dict.fromkeys([*own, *flags]))
-        compared.append(replace(pair, **of_means, flags=every))
+    for pair, (test, _) in zip(pairs, over_scales([skill], tests), strict=True):
+        _, room_flags = rooms_of([skill], pair.group_a, pair.group_b)
+        by_means: dict[str, Any] = {
+            **_NO_RANKS,
+            "p": test.p_mean,
+            "significant": bool(test.p_mean <= settings.alpha),
+        }
+        flags = [flag for flag in pair.flags if flag != "constant"]  # a skill may well be
+        flags = list(dict.fromkeys([*flags, *room_flags]))
+        compared.append(replace(pair, **by_means, flags=flags))
     return compared
 
 
@@ -173,14 +178,14 @@ def read_covariates(data: Path, model: Scores) -> dict[str, FloatArray]:
     words = [name for name in ("words", "words_b") if name in texts.column_names]
     texts_of = zip(*(texts.column(name).to_pylist() for name in words), strict=True)
     lengths = [sum(len(words or ()) for words in row) for row in texts_of]
-    rows = [place[id] for id in model.examples.ids]
+    rows = [place[example] for example in model.examples.ids]
     columns = {"class": texts.column("label").to_numpy(), "length": np.array(lengths)}
     return {name: column[rows].astype(np.float64) for name, column in columns.items()}
 
 
 def _adjusted(
     cell: Cell, model: Scores, covariates: Mapping[str, FloatArray], confidence: float
-) -> dict[tuple[str, str], dict[str, Any]]:
+) -> dict[tuple[str, str], Row]:
     """Return the columns of a cell, by pair of groups."""
     measured, *_ = cell.quantities.values()
     low, high = cell.metadata.get("bounds", (-np.inf, np.inf))

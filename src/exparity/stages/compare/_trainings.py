@@ -3,40 +3,45 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
+from exparity.artefacts.columns import Row
+from exparity.core.settings import Statistics
 from exparity.quantities.classifiers import Classifiers
 from exparity.quantities.quantity import Quantity, Skill
 from exparity.quantities.scales import over_scales, rooms_of, scales_of
 from exparity.quantities.scores import Cell, Scores, places_of
 from exparity.stages.compare._sources import divided
 from exparity.stats.among import AmongRight, GroupFacts, mean_ceiling
-from exparity.stats.crossed import OPTIONS, CrossedTest, crossed_tests
+from exparity.stats.crossed import CrossedTest, crossed_gaps
 from exparity.stats.effect import better_group, cohens_d
 from exparity.stats.omnibus import Omnibus, omnibus_test
+from exparity.stats.samples import GroupedTexts
 from exparity.stats.skill import Rooms, Scale, ScaleTests, of_constant
-from exparity.stats.sources import GapSources, gap_sources
+from exparity.stats.sources import Divided, GapSources, gap_sources
 from exparity.stats.verdicts import HEADLINE
-from exparity.types import FloatArray, IntArray
+from exparity.types import BoolArray, FloatArray, IntArray
 
 
 def training_rows(
     model: Scores,
-    statistics: Mapping[str, Any],
+    settings: Statistics,
     classifiers: Classifiers,
     n_words: FloatArray,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Row]:
     """Yield the rows of every method and metric, and of the first random explanation.
 
     ``n_words`` are the (n,) lengths of all examples.
     """
-    options = {name: statistics[name] for name in OPTIONS}
     for cells in cells_by_training(model):
-        for row in _tested(cells, model, classifiers, options, n_words):
+        right = [cell.among(classifiers.are_right(cell.seed, model.ids_at(cell))) for cell in cells]
+        texts = _Texts.of(cells, model, n_words)
+        for row in _Comparison(cells, right, texts, classifiers, settings).rows():
             yield {**row, "run": classifiers.run}
 
 
@@ -44,8 +49,8 @@ def cells_by_training(model: Scores) -> Iterator[list[Cell]]:
     """Yield the cells of each method and metric by rising seed; of random ones the first draw."""
     cells: dict[tuple[str, str, bool], dict[int, Cell]] = defaultdict(dict)
     for cell in model.cells:
-        of_seeds = cells[cell.method, cell.metric, cell.draw is None]
-        of_seeds.setdefault(cell.seed, cell)  # the first draw
+        by_seed = cells[cell.method, cell.metric, cell.draw is None]
+        by_seed.setdefault(cell.seed, cell)  # the first draw
     for by_seed in cells.values():
         yield [by_seed[seed] for seed in sorted(by_seed)]
 
@@ -74,14 +79,14 @@ class _Texts(NamedTuple):
     Attributes:
         places: (n,) rising places among all examples.
         groups: (n,) group of each.
-        sets: (n,) matched set of each, None for one without.
+        grouped: the same, and their matched sets, checked.
         n_words: (n,) words of each.
         covariate: (n,) what scores depend on beside what is compared; None of nothing.
     """
 
     places: IntArray
     groups: Sequence[str]
-    sets: Sequence[str | None]
+    grouped: GroupedTexts
     n_words: FloatArray
     covariate: FloatArray | None
 
@@ -94,137 +99,169 @@ class _Texts(NamedTuple):
             known = [cell.laid(places, n) for cell in cells if (n := cell.n_units) is not None]
             covariate = np.fmax.reduce(known) if known else None
         groups = model.groups[places].tolist()
-        sets = model.sets[places].tolist()
-        return cls(places, groups, sets, n_words[places], covariate)
+        return cls(places, groups, model.texts_at(places), n_words[places], covariate)
+
+    def in_group(self, group: str) -> BoolArray:
+        """Return (n,) which texts are of a group."""
+        return np.asarray(np.array(self.groups, dtype=object) == group)
 
 
-def _quantities(
-    cells: Sequence[Cell], quantity: str, uninformative: Collection[int]
-) -> list[Quantity]:
-    """Return what is compared of the cells of informative trainings, where there is such."""
-    return [
-        cell.quantities[quantity]
-        for cell in cells
-        if cell.seed not in uninformative and quantity in cell.quantities
-    ]
+@dataclass(frozen=True)
+class _Comparison:
+    """The comparison of groups by one method and metric, over its trainings.
 
-
-def _tests(
-    cells: Sequence[Cell],
-    quantity: str,
-    uninformative: Collection[int],
-    texts: _Texts,
-    order: Sequence[str],
-    options: Mapping[str, Any],
-) -> tuple[list[tuple[CrossedTest, ScaleTests]], Omnibus]:
-    """Test a quantity of one method and metric, for each pair of groups and for all of them.
-
-    On several scales, all groups count as equal unless each scale shows that they are not.
+    Attributes:
+        cells: its cell in each training.
+        right: the same among the texts that each training predicts rightly.
+        texts: the texts of all trainings.
+        classifiers: the trainings.
+        settings: of the tests.
     """
-    quantities = _quantities(cells, quantity, uninformative)
-    tests = {}
-    omnibus = Omnibus()
-    for scale in scales_of(quantities):
-        values = values_over(cells, texts.places, quantity, uninformative, scale)
-        tests[scale] = crossed_tests(
-            list(values), texts.groups, order, texts.sets, covariate=texts.covariate, **options
+
+    cells: Sequence[Cell]
+    right: Sequence[Cell]
+    texts: _Texts
+    classifiers: Classifiers
+    settings: Statistics
+
+    def rows(self) -> Iterator[Row]:
+        """Yield a row for each quantity and pair of groups."""
+        first = self.cells[0]
+        measured, *others = self._quantity_names
+        parts = divided(self._counted, self.texts.places)
+        for quantity in (measured, *others):
+            preference = first.preference_of(quantity)
+            quantities = self._quantities(self.cells, quantity)
+            skills = [known for known in quantities if isinstance(known, Skill)]
+            tests, omnibus = self._tests(self.cells, quantity)
+            right, right_omnibus = self._tests(self.right, quantity)
+            for (test, scales), (among_right, _) in zip(tests, right, strict=True):
+                if not (skills or test.n_seeds or quantity == measured):
+                    continue  # there are no random explanations
+                pair = test.group_a, test.group_b
+                rooms, flags = rooms_of(skills, *pair) if skills else (Rooms(), [])
+                facts = self._facts(*pair)
+                flags = [*flags, *facts.flags, *self._score_flags, *self._constant(pair)]
+                test.flags.extend(sorted({*flags}.difference(test.flags)))
+                sources = self._sources(parts, pair) if quantity == measured else GapSources()
+                yield {
+                    "method": first.method,
+                    "metric": first.metric,
+                    "quantity": quantity,
+                    "metric_kind": first.kind,
+                    "metric_direction": first.direction_of(quantity),
+                    "better_group": better_group(*pair, test.d, preference),
+                    **asdict(test),
+                    **asdict(scales),
+                    **asdict(rooms),
+                    **asdict(sources),
+                    **asdict(facts),
+                    **asdict(omnibus),
+                    **asdict(AmongRight.of(among_right, right_omnibus)),
+                }
+
+    @property
+    def _quantity_names(self) -> list[str]:
+        """Names of what is compared; what was measured comes first."""
+        return [*dict.fromkeys(name for cell in self.cells for name in cell.quantities)]
+
+    @cached_property
+    def _counted(self) -> list[Cell]:
+        """Cells of informative trainings; what is left out says nothing of the others."""
+        return [cell for cell in self.cells if cell.seed not in self.classifiers.uninformative]
+
+    @cached_property
+    def _score_flags(self) -> frozenset[str]:
+        """Flags of the scores, and why there are none that count."""
+        if self._counted:
+            return frozenset(flag for cell in self._counted for flag in cell.flags)
+        is_collapsed = any(self.classifiers[cell.seed].is_collapsed for cell in self.cells)
+        return frozenset(["collapsed" if is_collapsed else "label_mass_low"])
+
+    @cached_property
+    def _measured(self) -> FloatArray:
+        """(s, n) what the metric gave."""
+        return self._values(self.cells, self._quantity_names[0], None)
+
+    def _values(self, cells: Sequence[Cell], quantity: str, scale: Scale | None) -> FloatArray:
+        bad = self.classifiers.uninformative
+        return values_over(cells, self.texts.places, quantity, bad, scale)
+
+    def _quantities(self, cells: Sequence[Cell], quantity: str) -> list[Quantity]:
+        """Return what is compared of the informative trainings that have it."""
+        return [
+            cell.quantities[quantity]
+            for cell in cells
+            if cell.seed not in self.classifiers.uninformative and quantity in cell.quantities
+        ]
+
+    def _tests(
+        self, cells: Sequence[Cell], quantity: str
+    ) -> tuple[list[tuple[CrossedTest, ScaleTests]], Omnibus]:
+        """Test a quantity for each pair of groups and for all of them.
+
+        On several scales, all groups count as equal unless each scale shows that they are not.
+        """
+        quantities = self._quantities(cells, quantity)
+        texts = self.texts
+        grouped = texts.grouped
+        tests = {}
+        omnibus = Omnibus()
+        for scale in scales_of(quantities):
+            values = self._values(cells, quantity, scale)
+            tests[scale] = crossed_gaps(
+                list(values), grouped, self.settings, covariate=texts.covariate
+            )
+            on_scale = omnibus_test(
+                values,
+                texts.groups,
+                grouped.order,
+                grouped.sets,
+                tests[scale],
+                covariate=texts.covariate,
+            )
+            omnibus = omnibus.on_another_scale(on_scale) if len(tests) > 1 else on_scale
+        pairs = over_scales(quantities, tests)
+        if all(np.isnan(test.p_mean) for test, _ in pairs):
+            omnibus = Omnibus()  # no mean gap is claimed of any two groups
+        if self.cells[0].kind == HEADLINE:  # 0 is chance and 1 the best: equal values say much
+            return [(of_constant(test), scales) for test, scales in pairs], omnibus
+        return pairs, omnibus
+
+    def _constant(self, pair: tuple[str, str]) -> list[str]:
+        """Return the flag of a pair of groups whose scores are equal in every training."""
+        chosen = self._measured[:, self.texts.in_group(pair[0]) | self.texts.in_group(pair[1])]
+        scores = chosen[~np.isnan(chosen).all(axis=1)]
+        if self.cells[0].kind == HEADLINE or not len(scores):
+            return []
+        varies = np.any(np.nanmax(scores, 1) - np.nanmin(scores, 1))
+        return [] if varies else ["constant"]
+
+    def _facts(self, group_a: str, group_b: str) -> GroupFacts:
+        """Return what two groups differ in beside the explanations of the method."""
+        texts = self.texts
+        in_a = texts.in_group(group_a)
+        in_b = texts.in_group(group_b)
+        known = [
+            cell.laid(texts.places, cell.ceilings)
+            for cell in self._counted
+            if cell.ceilings is not None
+        ]
+        ceilings = np.array(known).reshape(len(known), len(texts.places))
+        has_lengths = min(in_a.sum(), in_b.sum()) > 1
+        return GroupFacts(
+            certainty_d=self.classifiers.certainty_d(group_a, group_b),
+            length_d=float(cohens_d(texts.n_words[in_a], texts.n_words[in_b]))
+            if has_lengths
+            else np.nan,
+            share_right_a=self.classifiers.mean_share_right(group_a),
+            share_right_b=self.classifiers.mean_share_right(group_b),
+            ceiling_a=mean_ceiling(ceilings[:, in_a]),
+            ceiling_b=mean_ceiling(ceilings[:, in_b]),
         )
-        of_all = omnibus_test(
-            values, texts.groups, order, texts.sets, tests[scale], covariate=texts.covariate
-        )
-        omnibus = omnibus.on_another_scale(of_all) if len(tests) > 1 else of_all
-    pairs = over_scales(quantities, tests)
-    if all(np.isnan(test.p_mean) for test, _ in pairs):
-        omnibus = Omnibus()  # no mean gap is claimed of any two groups
-    if cells[0].kind == HEADLINE:  # 0 is chance and 1 the best: equal values say much
-        return [(of_constant(test), scales) for test, scales in pairs], omnibus
-    return pairs, omnibus
 
-
-def _is_constant(scores: FloatArray) -> bool:
-    """Return whether there are (s, n) scores, and in no training two that differ."""
-    return len(scores) > 0 and not np.any(np.nanmax(scores, 1) - np.nanmin(scores, 1))
-
-
-def _facts(
-    cells: Sequence[Cell], texts: _Texts, classifiers: Classifiers, group_a: str, group_b: str
-) -> GroupFacts:
-    """Return what two groups differ in beside the explanations of one method."""
-    of_groups = [np.array(texts.groups, dtype=object) == group for group in (group_a, group_b)]
-    lengths = [texts.n_words[chosen] for chosen in of_groups]
-    known = [cell.laid(texts.places, c) for cell in cells if (c := cell.ceilings) is not None]
-    ceilings = np.array(known).reshape(len(known), len(texts.places))
-    ceiling_a, ceiling_b = (mean_ceiling(ceilings[:, chosen]) for chosen in of_groups)
-    return GroupFacts(
-        certainty_d=classifiers.certainty_d(group_a, group_b),
-        length_d=float(cohens_d(*lengths)) if min(map(len, lengths)) > 1 else np.nan,
-        share_right_a=classifiers.mean_share_right(group_a),
-        share_right_b=classifiers.mean_share_right(group_b),
-        ceiling_a=ceiling_a,
-        ceiling_b=ceiling_b,
-    )
-
-
-def _tested(
-    cells: Sequence[Cell],
-    model: Scores,
-    classifiers: Classifiers,
-    options: Mapping[str, Any],
-    n_words: FloatArray,
-) -> Iterator[dict[str, Any]]:
-    """Yield the rows of one method and metric, from its cell in each training."""
-    texts = _Texts.of(cells, model, n_words)
-    # What is left out says nothing of the others.
-    counted = [cell for cell in cells if cell.seed not in classifiers.uninformative]
-    right = [cell.among(classifiers.are_right(cell.seed, model.ids_at(cell))) for cell in cells]
-    of_scores = {flag for cell in counted for flag in cell.flags}
-    if not counted:
-        is_collapsed = any(classifiers[cell.seed].is_collapsed for cell in cells)
-        of_scores.add("collapsed" if is_collapsed else "label_mass_low")
-    measured, *others = dict.fromkeys(name for cell in cells for name in cell.quantities)
-    bad = classifiers.uninformative
-    scores = values_over(cells, texts.places, measured, bad)
-    parts = divided(counted, texts.places)
-    for quantity in (measured, *others):
-        preference = cells[0].preference_of(quantity)
-        skills = [one for one in _quantities(cells, quantity, bad) if isinstance(one, Skill)]
-        tests, omnibus = _tests(cells, quantity, bad, texts, model.order, options)
-        of_right, right_omnibus = _tests(right, quantity, bad, texts, model.order, options)
-        for (test, scales), (among_right, _) in zip(tests, of_right, strict=True):
-            rooms, flags = Rooms(), set(of_scores)
-            if skills:
-                rooms, of_rooms = rooms_of(skills, test.group_a, test.group_b)
-                flags.update(of_rooms)
-            elif not test.n_seeds and quantity != measured:
-                continue  # there are no random explanations
-            facts = _facts(counted, texts, classifiers, test.group_a, test.group_b)
-            flags.update(facts.flags)
-            pair = np.isin(texts.groups, (test.group_a, test.group_b))
-            compared = scores[:, pair][~np.isnan(scores[:, pair]).all(axis=1)]
-            if cells[0].kind != HEADLINE and _is_constant(compared):
-                flags.add("constant")
-            test.flags.extend(sorted(flags.difference(test.flags)))
-            sources = GapSources()
-            if quantity == measured:
-                sources = gap_sources(
-                    parts,
-                    texts.groups,
-                    (test.group_a, test.group_b),
-                    texts.sets,
-                    confidence=options["confidence"],
-                )
-            yield {
-                "method": cells[0].method,
-                "metric": cells[0].metric,
-                "quantity": quantity,
-                "metric_kind": cells[0].kind,
-                "metric_direction": cells[0].direction_of(quantity),
-                "better_group": better_group(test.group_a, test.group_b, test.d, preference),
-                **asdict(test),
-                **asdict(scales),
-                **asdict(rooms),
-                **asdict(sources),
-                **asdict(facts),
-                **asdict(omnibus),
-                **asdict(AmongRight.of(among_right, right_omnibus)),
-            }
+    def _sources(self, parts: Sequence[Divided], pair: tuple[str, str]) -> GapSources:
+        """Return what the gap of two groups comes from."""
+        texts = self.texts
+        confidence = self.settings.confidence
+        return gap_sources(parts, texts.groups, pair, texts.grouped.sets, confidence=confidence)

@@ -69,7 +69,9 @@ class Table:
     """
 
     def __init__(self, *columns: Column, keys: tuple[str, ...], ids: tuple[str, ...] = ()) -> None:
-        self.columns, self.keys, self.ids = fields(*columns), keys, ids
+        self.columns = fields(*columns)
+        self.keys = keys
+        self.ids = ids
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ class AnalysisFacts:
     @property
     def target(self) -> tuple[str, ...]:
         """The ids that say where it applies; it is made for every seed."""
-        return tuple(id for id in self.levels if id != "seed")
+        return tuple(level for level in self.levels if level != "seed")
 
 
 _STAGES = (
@@ -178,12 +180,13 @@ def arguments_of(function: Callable[..., Any]) -> Sequence[str]:
 
 def config_options(entry: Entry[AnalysisFacts]) -> type[Settings]:
     """Return what ``analyses.<id>`` of a config may say."""
-    facts, described = entry.facts, entry.facts.job_options or entry.function
+    facts = entry.facts
+    described = facts.job_options or entry.function
     kinds = [parameter.kind for parameter in inspect.signature(described).parameters.values()]
     if inspect.Parameter.VAR_KEYWORD in kinds:
         described = entry.function
-    of_study = ("statistics", *facts.statistics) if facts.statistics else ()
-    return options_of(described, without=(*OF_JOB, *of_study))
+    study_options = ("statistics", *facts.statistics) if facts.statistics else ()
+    return options_of(described, without=(*OF_JOB, *study_options))
 
 
 def made_by(artefact: str) -> Entry[AnalysisFacts] | None:

@@ -35,16 +35,17 @@ def fields(*columns: Column) -> list[pa.Field]:
     cells; with two, a file has it only where a row has a value in it. A dataclass stands for one
     column per attribute: text, a number, or a list of either.
     """
-    made: list[pa.Field] = []
+    schema: list[pa.Field] = []
     for column in columns:
         if isinstance(column, str):
             names, _, kind = column.partition(": ")
-            plain, nullable = _type_named(kind.rstrip("?")), kind.endswith("?")
+            plain = _type_named(kind.rstrip("?"))
+            nullable = kind.endswith("?")
             facts = _LEFT_OUT if kind.endswith("??") else None
-            made += [pa.field(name, plain, nullable, facts) for name in names.split()]
+            schema += [pa.field(name, plain, nullable, facts) for name in names.split()]
         else:
-            made += [column] if isinstance(column, pa.Field) else fields(*_of_record(column))
-    return made
+            schema += [column] if isinstance(column, pa.Field) else fields(*_of_record(column))
+    return schema
 
 
 def plain_schema(*columns: Column) -> pa.Schema:
@@ -107,7 +108,9 @@ class Examples:
         keys = table.select([field.name for field in KEY])
         if self._last is not None and keys.equals(self._last[0]):
             return self._last[1]
-        examples, groups, sets = (column.to_pylist() for column in keys.columns)
+        examples = keys.column("example_id").to_pylist()
+        groups = keys.column("group").to_pylist()
+        sets = keys.column("match_id").to_pylist()
         for example, group, match in zip(examples, groups, sets, strict=True):
             if example not in self._places:
                 self._places[example] = len(self)

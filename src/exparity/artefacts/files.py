@@ -175,7 +175,9 @@ def write_artefact(
     others and whose results may be in use: what a job that started later wrote is left as it is.
     A start that lies in the future is that of a wrong clock, and protects nothing.
     """
-    run, now, started = current_run(), time.time(), 0.0
+    run = current_run()
+    now = time.time()
+    started = 0.0
     with suppress(ValueError):  # there is none to read
         started = float(facts_of(read_metadata(path).metadata).get("started", 0))
     if run.started < started <= now:
@@ -232,7 +234,7 @@ def join_tables(artefact: str, tables: Sequence[pa.Table]) -> pa.Table:
     """Return tables of one artefact as one, sorted by key: what all rows at once would give."""
     schema = schema_of(artefact)
     empty = schema.empty_table()
-    cast = [one.cast(pa.schema(map(schema.field, one.column_names))) for one in tables]
+    cast = [table.cast(pa.schema(map(schema.field, table.column_names))) for table in tables]
     table = pa.concat_tables([empty, *cast], promote_options="default").unify_dictionaries()
     keys = columns_of(artefact)[2]
     table = _without_empty(table, schema).sort_by([(key, "ascending") for key in keys])
@@ -288,9 +290,11 @@ def read_artefact(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
 def read_tables(paths: Sequence[Path], artefact: str) -> pa.Table:
     """Read many files of one artefact into one table, in the given order, ids as plain text."""
     columns = schema_of(artefact)
-    schema = pa.schema([one.with_type(pa.string()) if one.type == ID else one for one in columns])
+    schema = pa.schema(
+        [column.with_type(pa.string()) if column.type == ID else column for column in columns]
+    )
     tables = (read_artefact(path, artefact)[0] for path in paths)
-    cast = [one.cast(pa.schema(map(schema.field, one.column_names))) for one in tables]
+    cast = [table.cast(pa.schema(map(schema.field, table.column_names))) for table in tables]
     return pa.concat_tables(cast, promote_options="default") if cast else schema.empty_table()
 
 

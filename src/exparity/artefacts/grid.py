@@ -69,7 +69,7 @@ class Grid:
                 metrics=dict(values["metrics"]),
                 left_out=values.get("left_out", {}),
                 unmeasured=values.get("unmeasured", {}),
-                analyses={id: [*map(tuple, cells)] for id, cells in values["analyses"].items()},
+                analyses={name: [*map(tuple, cells)] for name, cells in values["analyses"].items()},
                 title=values["title"],
                 datasets=dict(values["datasets"]),
                 models=dict(values["models"]),
@@ -109,7 +109,7 @@ class Grid:
         """Return the ids of the ``methods`` or ``metrics`` that apply to a dataset."""
         ids = {"methods": self.methods, "metrics": self.metrics}[kind]
         left_out = self.left_out.get(kind, {})
-        return [id for id in ids if dataset not in left_out.get(id, ())]
+        return [name for name in ids if dataset not in left_out.get(name, ())]
 
 
 def grid_text(grid: Grid) -> str:

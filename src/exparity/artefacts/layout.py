@@ -59,7 +59,7 @@ def pattern_of(artefact: str) -> str:
     if entry is None:
         known = [*PATHS, *of_analyses()]
         raise InputError(f"unknown artefact '{artefact}'; {did_you_mean(artefact, known)}")
-    return "/".join([artefact, *(f"{{{id}}}" for id in entry.facts.levels)]) + ".parquet"
+    return "/".join([artefact, *(f"{{{level}}}" for level in entry.facts.levels)]) + ".parquet"
 
 
 def maker_of(artefact: str) -> str:
@@ -73,7 +73,7 @@ def maker_of(artefact: str) -> str:
 
 def of_analyses() -> list[str]:
     """Return every artefact of the registered analyses."""
-    return [artefact for id in ANALYSES.ids() for artefact in ANALYSES.get(id).facts.writes]
+    return [artefact for name in ANALYSES.ids() for artefact in ANALYSES.get(name).facts.writes]
 
 
 def levels(artefact: str) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ def levels(artefact: str) -> tuple[str, ...]:
 
 def stem_of(rule: str, artefact: str) -> str:
     """Return the path of a rule's logs: its name, then the artefact's ids."""
-    return "/".join([rule, *(f"{{{id}}}" for id in levels(artefact))])
+    return "/".join([rule, *(f"{{{level}}}" for level in levels(artefact))])
 
 
 def every(artefact: str) -> str:

@@ -38,11 +38,14 @@ def writes_result(*artefacts: str) -> Callable[[Callable[..., Any]], Callable[..
     outputs = dict(zip(("output", *artefacts[1:]), artefacts, strict=True))
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        own, kind = inspect.signature(function), inspect.Parameter.POSITIONAL_OR_KEYWORD
-        taken = list(own.parameters.values())
+        without_outputs = inspect.signature(function)
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        taken = list(without_outputs.parameters.values())
         needed = sum(p.kind is kind and p.default is p.empty for p in taken)
-        taken[needed:needed] = [inspect.Parameter(id, kind, annotation=Output) for id in outputs]
-        signature = own.replace(parameters=taken)
+        taken[needed:needed] = [
+            inspect.Parameter(name, kind, annotation=Output) for name in outputs
+        ]
+        signature = without_outputs.replace(parameters=taken)
 
         @wraps(function)
         def run(*arguments: Any, **options: Any) -> None:
@@ -68,7 +71,10 @@ def writes_result(*artefacts: str) -> Callable[[Callable[..., Any]], Callable[..
         run.__signature__ = signature  # type: ignore[attr-defined]
         run.further = artefacts[1:]  # type: ignore[attr-defined]
         run.__annotations__ |= {**dict.fromkeys(outputs, Output), "return": None}
-        lines = [f"        {name}: the {of} artefact to write.\n" for name, of in outputs.items()]
+        lines = [
+            f"        {name}: the {artefact} artefact to write.\n"
+            for name, artefact in outputs.items()
+        ]
         explained = "".join(["Args:\n", *lines])
         run.__doc__ = (function.__doc__ or "").replace("Args:\n", explained, 1)
         return run
@@ -76,14 +82,14 @@ def writes_result(*artefacts: str) -> Callable[[Callable[..., Any]], Callable[..
     return decorate
 
 
-def analysis(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register an analysis under ``id`` with its facts, those of ``AnalysisFacts``.
+def analysis(name: str, /, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register an analysis under its id ``name`` with its facts, those of ``AnalysisFacts``.
 
     The function takes the paths of what it reads, and its options as keywords. It returns a
     :class:`StageResult`, which is written with its options. One that takes hours, and writes part
     by part, takes the path of its artefact as well, ``output``, and returns nothing.
     """
-    register = ANALYSES.register(id, **facts)
+    register = ANALYSES.register(name, **facts)
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         writes = "output" in inspect.signature(function).parameters

@@ -53,7 +53,9 @@ def schema_of(artefact: str) -> pa.Schema:
     """Return the schema of an artefact: its ids, then its own columns."""
     ids, columns, _ = columns_of(artefact)
     types = {"seed": pa.int64()}
-    return pa.schema([*(pa.field(id, types.get(id, ID), nullable=False) for id in ids), *columns])
+    return pa.schema(
+        [*(pa.field(name, types.get(name, ID), nullable=False) for name in ids), *columns]
+    )
 
 
 def _same(actual: pa.DataType, expected: pa.DataType) -> bool:

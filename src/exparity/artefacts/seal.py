@@ -57,7 +57,8 @@ def open_sealed(path: Path) -> Iterator[pq.ParquetFile]:
     with _damage(path):
         content = memoryview(path.read_bytes())  # mapped, a bad sector would kill the process
         size = _footer_size(content)
-        seal, footer = content[-size - _SIZE : -size], content[-size:]
+        seal = content[-size - _SIZE : -size]
+        footer = content[-size:]
         sealed = _is_seal(seal)
         facts = _facts(seal)[:_DIGEST] + sha256(content[: -size - _SIZE]).digest()
         if sealed and seal != _seal(facts, footer):

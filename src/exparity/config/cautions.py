@@ -13,25 +13,25 @@ from exparity.models.catalogue import known_type
 def cautions(experiment: Experiment) -> list[str]:
     """Return the warnings of a plan: what is left out, and scores without meaning for a model."""
     messages: dict[str, None] = dict.fromkeys(omissions(experiment))
-    for id, method in experiment.methods.items():
+    for method_id, method in experiment.methods.items():
         if terms := method.entry.facts.terms:
-            messages[f"methods.{id}: {terms}"] = None
+            messages[f"methods.{method_id}: {terms}"] = None
     models: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     for dataset, model in experiment.pairs:
         model_type = known_type(experiment.specs[model])
-        for id, method in experiment.methods.items():
+        for method_id, method in experiment.methods.items():
             caution = method.entry.facts.caution
             for seed in experiment.seeds if caution and model_type else ():
                 options = experiment.explain_options(
-                    dataset=dataset, model=model, seed=seed, method=id
+                    dataset=dataset, model=model, seed=seed, method=method_id
                 )
                 if message := caution(options["params"], model_type):
-                    models[id, message][f"models.{model}"] = None
-    for (id, message), of in models.items():
-        messages[f"methods.{id}, {', '.join(of)}: {message}"] = None
+                    models[method_id, message][f"models.{model}"] = None
+    for (method_id, message), places in models.items():
+        messages[f"methods.{method_id}, {', '.join(places)}: {message}"] = None
     for name, settings in experiment.settings.items():
-        of_analysis = ANALYSES.get(name).facts.caution
-        if of_analysis and (message := of_analysis(experiment, **settings)):
+        caution_of_analysis = ANALYSES.get(name).facts.caution
+        if caution_of_analysis and (message := caution_of_analysis(experiment, **settings)):
             messages[f"analyses.{name}: {message}"] = None
     return list(messages)
 
@@ -42,7 +42,9 @@ def omissions(experiment: Experiment) -> Iterator[str]:
     for dataset in dict.fromkeys(dataset for dataset, _ in experiment.pairs):
         for needs, lack in experiment.lacks[dataset].items():
             needing = experiment.metrics_that_need(needs)
-            metrics = [id for id in needing if experiment.metrics[id].is_used_on(dataset)]
+            metrics = [
+                metric for metric in needing if experiment.metrics[metric].is_used_on(dataset)
+            ]
             if needs == "groups":
                 yield f"datasets.{dataset}: {lack}, so that nothing of it is compared"
             elif metrics:
@@ -54,4 +56,4 @@ def omissions(experiment: Experiment) -> Iterator[str]:
 
 
 def _named(metrics: Sequence[str]) -> str:
-    return ", ".join(f"metrics.{id}" for id in metrics)
+    return ", ".join(f"metrics.{metric}" for metric in metrics)

@@ -58,10 +58,12 @@ def check_references(experiment: ResolvedConfig) -> None:
             f"{empty}: none, but there are {other}; name both, or leave both empty to train and "
             "measure classifiers without explaining them"
         )
-    restricted = {f"models.{id}": one.get("datasets") for id, one in experiment.models.items()}
+    restricted = {
+        f"models.{model}": settings.get("datasets") for model, settings in experiment.models.items()
+    }
     for block in ("methods", "metrics"):
         instances = getattr(experiment, block).values()
-        restricted |= {f"{block}.{one.id}": one.datasets for one in instances}
+        restricted |= {f"{block}.{instance.id}": instance.datasets for instance in instances}
     for where, datasets in restricted.items():
         for dataset in datasets or ():
             _require(dataset, known["dataset"], f"{where}.datasets")
@@ -74,7 +76,8 @@ def check_references(experiment: ResolvedConfig) -> None:
 def check_overrides(experiment: ResolvedConfig) -> None:
     """Check that each override is possible and changes some job."""
     for position, override in enumerate(experiment.overrides):
-        where, match = f"overrides[{position}]", override["match"]
+        where = f"overrides[{position}]"
+        match = override["match"]
         for block in override.keys() & _TOO_NARROW.keys():
             for key in match.keys() & _TOO_NARROW[block]:
                 raise InputError(
@@ -95,27 +98,28 @@ def check_overrides(experiment: ResolvedConfig) -> None:
 def check_applies(experiment: ResolvedConfig) -> None:
     """Check that each method and metric applies to some dataset."""
     trained = dict.fromkeys(dataset for dataset, _ in experiment.pairs)
-    for id, metric in experiment.metrics.items():
+    for metric_id, metric in experiment.metrics.items():
         needs = metric.entry.facts.needs
         wanted = [dataset for dataset in trained if metric.is_used_on(dataset)]
         if wanted and all(needs in experiment.lacks[dataset] for dataset in wanted):
             lack = experiment.lacks[wanted[0]][needs]
             raise InputError(
-                f"metrics.{id}: does not apply to '{wanted[0]}': {lack}; leave the metric out"
+                f"metrics.{metric_id}: does not apply to '{wanted[0]}': {lack}; leave the metric "
+                "out"
             )
     for kind, other in _OTHER.items():
-        for id, instance in getattr(experiment, kind).items():
-            if not any(id in experiment.applying(kind, dataset) for dataset in trained):
+        for instance_id, instance in getattr(experiment, kind).items():
+            if not any(instance_id in experiment.applying(kind, dataset) for dataset in trained):
                 datasets = ", ".join(instance.datasets or trained)
                 raise InputError(
-                    f"{kind}.{id}: on its datasets ({datasets}) no {other} is used and no model "
-                    f"trained; name others in {kind}.{id}.datasets, or leave it out"
+                    f"{kind}.{instance_id}: on its datasets ({datasets}) no {other} is used and no "
+                    f"model trained; name others in {kind}.{instance_id}.datasets, or leave it out"
                 )
 
 
 def check_foils(experiment: ResolvedConfig) -> None:
     """Check that the data have the class to explain against, if their classes are known."""
-    for id, method in experiment.methods.items():
+    for method_id, method in experiment.methods.items():
         explains = method.params.get("explains")
         if not isinstance(explains, dict):
             continue
@@ -123,24 +127,26 @@ def check_foils(experiment: ResolvedConfig) -> None:
             instance = experiment.datasets[dataset]
             labels = instance.entry.facts.labels
             if labels and "labels" not in instance.params:
-                where = f"methods.{id}.explains.against, of the classes of '{dataset}'"
+                where = f"methods.{method_id}.explains.against, of the classes of '{dataset}'"
                 _require(explains["against"], list(labels), where)
 
 
 def check_prompts(experiment: ResolvedConfig) -> None:
     """Check that prompted models have prompts, with a template for each seed."""
     prompts = experiment.config.prompts
-    asked = {id for id, spec in experiment.specs.items() if HEADS.get(spec.head).facts.prompted}
+    prompted = {
+        model for model, spec in experiment.specs.items() if HEADS.get(spec.head).facts.prompted
+    }
     for dataset in prompts:
         _require(dataset, list(experiment.datasets), f"prompts.{dataset}")
     for dataset, model in experiment.pairs:
-        if model not in asked:
+        if model not in prompted:
             continue
         if dataset not in prompts:
             raise _lacking(model, ": is asked by", dataset, "prompts", f"write prompts.{dataset}")
         templates = prompts[dataset].templates
-        own = (experiment.models[model].get("training") or {}).get("templates") or ()
-        for number in (*experiment.seeds, *own):
+        training = experiment.models[model].get("training") or {}
+        for number in (*experiment.seeds, *(training.get("templates") or ())):
             if number >= len(templates):
                 raise InputError(
                     f"prompts.{dataset}: seed k takes template k, and there is no template "
@@ -155,13 +161,15 @@ def check_prompts(experiment: ResolvedConfig) -> None:
                     f"{'has' if name in words else 'lacks'} {name}"
                 )
     for model, spec in experiment.specs.items():
-        if spec.chat and model not in asked:
+        if spec.chat and model not in prompted:
             raise InputError(f"models.{model}.chat: only prompted models chat; set its head, too")
 
 
 def check_functions(experiment: ResolvedConfig) -> None:
     """Check that functions are not trained, and that methods and metrics need no gradients."""
-    functions = {id: spec for id, spec in experiment.specs.items() if spec.predict is not None}
+    functions = {
+        model: spec for model, spec in experiment.specs.items() if spec.predict is not None
+    }
     for model, spec in functions.items():
         with within(f"models.{model}."):
             source_of(str(spec.predict))
@@ -170,20 +178,24 @@ def check_functions(experiment: ResolvedConfig) -> None:
                 f"models.{model}: a function is not trained; leave training and debias out"
             )
         classes = list(spec.classes)
-        for dataset in (of for of, id in experiment.pairs if id == model):
+        for dataset, trained in experiment.pairs:
+            if trained != model:
+                continue
             wanted = _known_classes(experiment.datasets[dataset])
             if wanted and list(wanted) != classes:
                 raise InputError(
                     f"models.{model}.classes: are {', '.join(classes)}, and those of dataset "
                     f"'{dataset}' {', '.join(wanted)}; name them in the order of both"
                 )
-    asked = dict.fromkeys(dataset for dataset, model in experiment.pairs if model in functions)
+    datasets = dict.fromkeys(dataset for dataset, model in experiment.pairs if model in functions)
     for block, registry in (("methods", METHODS), ("metrics", METRICS)):
-        for id, instance in getattr(experiment, block).items():
-            of = [dataset for dataset in asked if id in experiment.applying(block, dataset)]
-            if of and not instance.entry.facts.asks_only:
-                remedy = f"or keep it from dataset '{of[0]}' by {block}.{id}.datasets"
-                raise InputError(f"{block}.{id}: {refusal(instance.entry, registry)}, {remedy}")
+        for instance_id, instance in getattr(experiment, block).items():
+            used_on = [d for d in datasets if instance_id in experiment.applying(block, d)]
+            if used_on and not instance.entry.facts.asks_only:
+                remedy = f"or keep it from dataset '{used_on[0]}' by {block}.{instance_id}.datasets"
+                raise InputError(
+                    f"{block}.{instance_id}: {refusal(instance.entry, registry)}, {remedy}"
+                )
 
 
 def _known_classes(instance: Instance) -> tuple[str, ...]:
@@ -207,11 +219,12 @@ def check_counterfactuals(experiment: ResolvedConfig) -> None:
         if facts.group_decides_label:
             raise InputError(label_refusal(dataset, f"as '{instance.entry.id}' has it"))
     for dataset, model in experiment.pairs:
-        for one in experiment.interventions[model]:
-            needs = f".debias: '{one.id}' needs"
+        for intervention in experiment.interventions[model]:
+            needs = f".debias: '{intervention.id}' needs"
             if "groups" in experiment.lacks[dataset]:
                 raise _lacking(model, needs, dataset, "groups")
-            if one.entry.facts.needs_counterfactuals and dataset not in experiment.generators:
+            needs_generator = intervention.entry.facts.needs_counterfactuals
+            if needs_generator and dataset not in experiment.generators:
                 remedy = f"name a generator of them, counterfactuals.{dataset}"
                 raise _lacking(model, needs, dataset, "counterfactuals", remedy)
 
@@ -252,8 +265,8 @@ def _check_as_it_is(experiment: ResolvedConfig, dataset: str, model: str) -> Non
     """Check that a checkpoint, used as it is, classifies into the classes of the data."""
     spec = experiment.specs[model]
     path = Path(spec.checkpoint or "", "config.json")
-    whole = spec.checkpoint is not None and spec.adapter is None and spec.head == SEQUENCE
-    if not whole or not path.is_file():
+    has_config = spec.checkpoint is not None and spec.adapter is None and spec.head == SEQUENCE
+    if not has_config or not path.is_file():
         return
     written = parse_json(path.read_text(encoding="utf-8-sig"), str(path))
     unnamed = {i: f"LABEL_{i}" for i in range(written.get("num_labels") or 2)}
@@ -273,8 +286,10 @@ def _check_as_it_is(experiment: ResolvedConfig, dataset: str, model: str) -> Non
 def check_imports(experiment: ResolvedConfig) -> None:
     """Check methods that read their scores from files."""
     owners: dict[str, str] = {}
-    files = {id for id, method in experiment.methods.items() if method.entry.facts.path_options}
-    for cell in experiment.cells("explanations") if files else ():  # a large grid has thousands
+    reads_files = any(method.entry.facts.path_options for method in experiment.methods.values())
+    for cell in (
+        experiment.cells("explanations") if reads_files else ()
+    ):  # a large grid has thousands
         method = str(cell["method"])
         classifier = "/".join(str(cell[name]) for name in ("dataset", "model", "seed"))
         for path in experiment.own_inputs("explain", cell):

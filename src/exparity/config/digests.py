@@ -35,8 +35,8 @@ def analysis(source: Path) -> str:
 @cache
 def report(analyses: tuple[Path, ...] = ()) -> str:
     """Return the digest of the code that writes the report."""
-    own = [*sources("report"), _PACKAGE / "stages" / "report.py"]
-    pages = [*own, *(part for source in analyses for part in _beside(source))]
+    files = [*sources("report"), _PACKAGE / "stages" / "report.py"]
+    pages = [*files, *(part for source in analyses for part in _beside(source))]
     code = {file for path in pages if path.suffix == ".py" for file in reached(path, "stats")}
     return source_digest(*pages, *sorted(code - set(pages)))
 

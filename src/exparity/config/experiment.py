@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from graphlib import TopologicalSorter
+from itertools import chain
 from operator import eq
 from pathlib import Path
 from typing import Any, TypeVar
@@ -80,17 +81,17 @@ class Experiment(ResolvedConfig):
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         check(self)
-        self.settings = {name: own or {} for name, own in config.analyses.items()}
-        asked_for = [id for id in ANALYSES.ids() if not ANALYSES.get(id).facts.always]
+        self.settings = {name: settings or {} for name, settings in config.analyses.items()}
+        asked_for = [name for name in ANALYSES.ids() if not ANALYSES.get(name).facts.always]
         for name, settings in self.settings.items():
             require_known(name, asked_for, f"analyses.{name}: there is no such analysis")
             entry = ANALYSES.get(name)
-            whole = complete(config_options(entry), settings, f"analyses.{name}")
+            options = complete(config_options(entry), settings, f"analyses.{name}")
             if entry.facts.job_options is not None:
-                self.settings[name] = {**whole, **settings}
+                self.settings[name] = {**options, **settings}
             if not [*self._targets(entry)]:
                 lacks = [self.lacks[dataset] for dataset, _ in self.pairs]
-                needs = [n for n in entry.facts.needs if all(n in one for one in lacks)]
+                needs = [need for need in entry.facts.needs if all(need in lack for lack in lacks)]
                 raise InputError(
                     f"analyses.{name}: no dataset has {' and '.join(needs) or 'a metric for it'}; "
                     "leave it out"
@@ -187,20 +188,20 @@ class Experiment(ResolvedConfig):
     @cached_property
     def analyses(self) -> list[Entry[AnalysisFacts]]:
         """The analyses that are made, each after those that it reads; the report's order."""
-        entries = {id: ANALYSES.get(id) for id in ANALYSES.ids()}
+        entries = {name: ANALYSES.get(name) for name in ANALYSES.ids()}
         makers = {
-            id: (entry.facts.reads, entry.facts.writes)
-            for id, entry in entries.items()
-            if entry.facts.always or id in self.settings
+            name: (entry.facts.reads, entry.facts.writes)
+            for name, entry in entries.items()
+            if entry.facts.always or name in self.settings
         }
-        return [entries[id] for id in in_order(makers)]
+        return [entries[name] for name in in_order(makers)]
 
     def _targets(self, entry: Entry[AnalysisFacts]) -> Iterator[tuple[str, ...]]:
         """Yield what an analysis applies to, such as pairs of dataset and model."""
         facts = entry.facts
         if not self.metrics and _reads_explanations(facts):
             return
-        metrics = [[id] for id in self.metrics] if "metric" in facts.target else [[]]
+        metrics = [[metric] for metric in self.metrics] if "metric" in facts.target else [[]]
         for target in dict.fromkeys(
             (*pair[: len(facts.target)], *metric) for pair in self.pairs for metric in metrics
         ):
@@ -217,14 +218,14 @@ class Experiment(ResolvedConfig):
             return False
         metrics = self.applying("metrics", dataset)
         if needs := facts.of_metrics.get("scores"):
-            metrics = [id for id in metrics if id in self.metrics_that_need(needs)]
+            metrics = [metric for metric in metrics if metric in self.metrics_that_need(needs)]
         reads = needs or _reads_explanations(facts)
         return bool(metrics or not reads) and ids.get("metric", "") in ("", *metrics)
 
     def options(self, name: str, ids: Cell) -> Options:
         """Return what the result of a stage or an analysis depends on, by the ids in its path."""
-        if of_stage := getattr(self, f"{name}_options", None):
-            options: Options = of_stage(**ids)
+        if stage_options := getattr(self, f"{name}_options", None):
+            options: Options = stage_options(**ids)
             return options
         entry = ANALYSES.get(name)
         settings = dict(self._job_options(entry, ids) or {})
@@ -233,7 +234,8 @@ class Experiment(ResolvedConfig):
 
     def _job_options(self, entry: Entry[AnalysisFacts], ids: Cell) -> Mapping[str, Any] | None:
         """Return the options of a job; None where the analysis does not apply."""
-        facts, settings = entry.facts, self.settings.get(entry.id, {})
+        facts = entry.facts
+        settings = self.settings.get(entry.id, {})
         options = facts.job_options(self, ids, **settings) if facts.job_options else settings
         if options is None or not facts.statistics:
             return options
@@ -246,7 +248,8 @@ class Experiment(ResolvedConfig):
         """Return what a job of a stage or an analysis reads."""
         if name not in layout.STAGES:
             inputs = self.inputs(name, ids).values()
-            return [path for one in inputs for path in ([one] if isinstance(one, str) else one)]
+            listed = ([paths] if isinstance(paths, str) else paths for paths in inputs)
+            return [*chain.from_iterable(listed)]
         paths = self.own_inputs(name, ids)
         for artefact in layout.STAGES[name][0]:
             if artefact in OF_METRICS and "metric" in ids:
@@ -262,7 +265,9 @@ class Experiment(ResolvedConfig):
         grid = replace(
             self.grid,
             pairs=_of_cell(self.pairs, named),
-            analyses={id: _of_cell(cells, named) for id, cells in self.grid.analyses.items()},
+            analyses={
+                analysis: _of_cell(cells, named) for analysis, cells in self.grid.analyses.items()
+            },
             seeds=[int(ids["seed"])] if "seed" in ids else self.seeds,
         )
         files: dict[str, str | list[str]] = {}
@@ -273,7 +278,7 @@ class Experiment(ResolvedConfig):
             paths = [
                 f"{self.results}/{layout.path_of(artefact, cell)}"
                 for cell in layout.cells(grid, artefact)
-                if all(str(cell.get(id, value)) == str(value) for id, value in ids.items())
+                if all(str(cell.get(level, value)) == str(value) for level, value in ids.items())
                 and (metrics is None or {**ids, **cell}["metric"] in metrics)
             ]
             if needs and not paths:
@@ -291,10 +296,10 @@ class Experiment(ResolvedConfig):
     ) -> list[str]:
         """Return the flags of an analysis' command, beside its options."""
         entry = ANALYSES.get(name)
-        files = {id: inputs.get(id, []) for id in inputs_of(entry.function)}
+        files = {argument: inputs.get(argument, []) for argument in inputs_of(entry.function)}
         files |= zip(("output", *[*entry.facts.writes][1:]), outputs, strict=True)
-        asked = [_FROM_CELL[name] for name in arguments_of(entry.function) if name in _FROM_CELL]
-        files |= {flag: str(ids[id]) for flag, id in asked}
+        taken = [_FROM_CELL[name] for name in arguments_of(entry.function) if name in _FROM_CELL]
+        files |= {flag: str(ids[level]) for flag, level in taken}
         flags = []
         for argument, value in files.items():
             flags.append(f"--{argument.replace('_', '-')}")

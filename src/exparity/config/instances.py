@@ -81,13 +81,14 @@ def instances_of(block: str, config: Config) -> dict[str, Instance]:
     """Return the instances of a block."""
     registry: Any = {"datasets": DATASETS, "methods": METHODS, "metrics": METRICS}[block]
     instances = {}
-    for id, raw in getattr(config, block).items():
-        own, where = raw or InstanceEntry(), f"{block}.{id}"
+    for instance_id, settings_or_none in getattr(config, block).items():
+        own_settings = settings_or_none or InstanceEntry()
+        where = f"{block}.{instance_id}"
         for key in ("max_examples", "datasets"):
-            if block == "datasets" and key in own.model_fields_set:
+            if block == "datasets" and key in own_settings.model_fields_set:
                 raise InputError(f"{where}.{key}: set it on a method or metric instead")
-        settings = dict(own.model_extra or {})
-        use = own.use or id
+        settings = dict(own_settings.model_extra or {})
+        use = own_settings.use or instance_id
         if block == "datasets" and "path" in settings and use not in DATASETS.ids():
             remedy = "for a table of your own, write use: table"
             raise InputError(f"{where}: unknown dataset '{use}'; {remedy}")
@@ -97,8 +98,14 @@ def instances_of(block: str, config: Config) -> dict[str, Instance]:
             settings.setdefault("explains", config.explains)
         complete(options, settings, where)
         shared = SHARED_SOURCES if block == "metrics" else ()
-        instances[id] = Instance(
-            id, entry, settings, own.max_examples, options, shared, own.datasets
+        instances[instance_id] = Instance(
+            instance_id,
+            entry,
+            settings,
+            own_settings.max_examples,
+            options,
+            shared,
+            own_settings.datasets,
         )
     return instances
 
@@ -117,7 +124,8 @@ def named_instance(
 
 def lacks_of(instance: Instance, *, has_generator: bool) -> dict[str, str]:
     """Return in words which of groups, rationale and counterfactual a dataset lacks."""
-    facts, lacks = instance.entry.facts, {}
+    facts = instance.entry.facts
+    lacks = {}
     if not facts.has_groups(instance.params):
         lacks["groups"] = "it has no groups"
     if not facts.marks_words(instance.params):
@@ -141,15 +149,15 @@ def left_out(
     excluded: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for dataset in datasets:
         fits = {
-            "methods": {id for id, one in methods.items() if one.is_used_on(dataset)},
+            "methods": {name for name, method in methods.items() if method.is_used_on(dataset)},
             "metrics": {
-                id
-                for id, one in metrics.items()
-                if one.is_used_on(dataset) and one.entry.facts.needs not in lacks[dataset]
+                name
+                for name, metric in metrics.items()
+                if metric.is_used_on(dataset) and metric.entry.facts.needs not in lacks[dataset]
             },
         }
         for kind, ids in (("methods", methods), ("metrics", metrics)):
-            for id in ids:
-                if not all(fits.values()) or id not in fits[kind]:
-                    excluded[kind][id].append(dataset)
+            for name in ids:
+                if not all(fits.values()) or name not in fits[kind]:
+                    excluded[kind][name].append(dataset)
     return {kind: dict(omitted) for kind, omitted in excluded.items()}

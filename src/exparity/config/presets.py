@@ -32,18 +32,21 @@ def with_preset(config: Mapping[str, Any]) -> dict[str, Any]:
     for block in ("methods", "metrics"):
         if isinstance(entries := config.get(block), Mapping):
             known = chosen.get(block, {})
-            filled[block] = {id: _entry(id, own, known) for id, own in entries.items()}
-    if isinstance(own := config.get("statistics", {}), Mapping):
-        filled["statistics"] = {**chosen.get("statistics", {}), **own}
+            filled[block] = {
+                name: _entry(name, settings, known) for name, settings in entries.items()
+            }
+    statistics = config.get("statistics", {})
+    if isinstance(statistics, Mapping):
+        filled["statistics"] = {**chosen.get("statistics", {}), **statistics}
     return filled
 
 
-def _entry(id: str, own: Any, known: Mapping[str, Any]) -> Any:
-    if not isinstance(own, Mapping | None):
-        return own
-    own = own or {}
-    use = own.get("use", known.get(id, {}).get("use", id))
-    return {**known.get(str(use), {}), **own, "use": use}
+def _entry(name: str, settings: Any, known: Mapping[str, Any]) -> Any:
+    if not isinstance(settings, Mapping | None):
+        return settings
+    settings = settings or {}
+    use = settings.get("use", known.get(name, {}).get("use", name))
+    return {**known.get(str(use), {}), **settings, "use": use}
 
 
 def matches(match: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
@@ -58,5 +61,5 @@ def training_of_preset(study: str, dataset: str, model: str | None) -> list[Mapp
     """Return the training settings of a preset, from general to special, by registered ids."""
     chosen = preset(study)
     ids = {"dataset": dataset, "model": model}
-    overrides = [one for one in chosen.get("overrides", ()) if matches(one["match"], ids)]
-    return [chosen.get("training", {}), *(one["training"] for one in overrides)]
+    overrides = [o["training"] for o in chosen.get("overrides", ()) if matches(o["match"], ids)]
+    return [chosen.get("training", {}), *overrides]

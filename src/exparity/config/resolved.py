@@ -40,24 +40,27 @@ class ResolvedConfig:
     """The entries of a config with all defaults, and the options of every cell of its grid."""
 
     def __init__(self, config: Config) -> None:
-        self.config, self.results = config, config.results
+        self.config = config
+        self.results = config.results
         for plugin in config.plugins:
             load_plugin(plugin)
         self.datasets = instances_of("datasets", config)
         self.methods = instances_of("methods", config)
         self.metrics = instances_of("metrics", config)
-        entries = {id: entry or Model() for id, entry in config.models.items()}
-        self.known = {id: known_id(id, entry.use) for id, entry in entries.items()}
+        entries = {model: entry or Model() for model, entry in config.models.items()}
+        self.known = {model: known_id(model, entry.use) for model, entry in entries.items()}
         self.models: dict[str, dict[str, Any]] = {
-            id: resolve_model(id, entry.set_values, f"models.{id}", config.encoder)
-            for id, entry in entries.items()
+            model: resolve_model(model, entry.set_values, f"models.{model}", config.encoder)
+            for model, entry in entries.items()
         }
-        self.specs = {id: _spec_of(id, settings) for id, settings in self.models.items()}
+        self.specs = {model: _spec_of(model, settings) for model, settings in self.models.items()}
         self.interventions: dict[str, list[Instance]] = {}
-        for id, settings in self.models.items():
-            where = f"models.{id}.debias"
+        for model, settings in self.models.items():
+            where = f"models.{model}.debias"
             calls = calls_of(settings.get("debias", []), where)
-            self.interventions[id] = [named_instance(INTERVENTIONS, call, where) for call in calls]
+            self.interventions[model] = [
+                named_instance(INTERVENTIONS, call, where) for call in calls
+            ]
         self.generators = {
             dataset: named_instance(
                 GENERATORS,
@@ -67,7 +70,7 @@ class ResolvedConfig:
             for dataset, written in config.counterfactuals.items()
         }
         self.seeds: list[int] = list(config.seeds)
-        self.overrides: list[Mapping[str, Any]] = [one.set_values for one in config.overrides]
+        self.overrides: list[Mapping[str, Any]] = [o.set_values for o in config.overrides]
         self._memo: dict[tuple[Any, ...], Options] = {}
 
     @cached_property
@@ -91,16 +94,16 @@ class ResolvedConfig:
 
     def metrics_that_need(self, needs: str) -> list[str]:
         """Return the metrics that compute with something, such as ``rationale``."""
-        facts = {id: metric.entry.facts for id, metric in self.metrics.items()}
-        return [id for id, own in facts.items() if needs in (own.needs, own.skill)]
+        facts = {name: metric.entry.facts for name, metric in self.metrics.items()}
+        return [name for name, fact in facts.items() if needs in (fact.needs, fact.skill)]
 
     @cached_property
     def unmeasured(self) -> dict[str, list[str]]:
         """The metrics that explain again, by the methods that cannot."""
         metrics = self.metrics_that_need("explainer")
         return {
-            id: metrics
-            for id, method in self.methods.items()
+            name: metrics
+            for name, method in self.methods.items()
             if metrics and not method.entry.facts.repeatable
         }
 
@@ -192,8 +195,8 @@ class ResolvedConfig:
         if not interventions:
             return {}
         where = f"models.{model}.debias"
-        calls: dict[str, Any] = {"debias": [one.call_with_files(where) for one in interventions]}
-        if any(one.entry.facts.needs_counterfactuals for one in interventions):
+        calls: dict[str, Any] = {"debias": [i.call_with_files(where) for i in interventions]}
+        if any(i.entry.facts.needs_counterfactuals for i in interventions):
             generator = self.generators[dataset]
             calls["counterfactuals"] = generator.call_with_files(f"counterfactuals.{dataset}")
         return calls
@@ -210,11 +213,11 @@ class ResolvedConfig:
 
     def most_explained(self, ids: Cell) -> int | None:
         """Return the largest sample of test texts that a method explains; None if one takes all."""
-        of_any = {name: id for name, id in ids.items() if name != "metric"}
+        cell = {level: ids[level] for level in ids if level != "metric"}
         largest: int | None = None
-        for id in self.applying("methods", str(ids["dataset"])):
-            changes = self._changes("method", {**of_any, "method": id})
-            size: int | None = changes.get("max_examples", self.methods[id].max_examples)
+        for method in self.applying("methods", str(ids["dataset"])):
+            changes = self._changes("method", {**cell, "method": method})
+            size: int | None = changes.get("max_examples", self.methods[method].max_examples)
             if size is None:
                 return None
             largest = max(size, largest or 0)
@@ -234,7 +237,8 @@ class ResolvedConfig:
 
     def _resolved(self, kind: str, cell: Cell, shared: Mapping[str, str]) -> Options:
         """Resolve a method or metric once per set of overrides: a grid asks thousands of times."""
-        instance, changes = self._instance(kind, cell), self._changes(kind, cell)
+        instance = self._instance(kind, cell)
+        changes = self._changes(kind, cell)
         if kind == "method":
             places = {name: cell[name] for name in ("dataset", "model", "seed")}
             changes = {**changes, **instance.paths_in(places, changes)}
@@ -247,7 +251,7 @@ class ResolvedConfig:
 
     def _changes(self, block: str, cell: Cell) -> dict[str, Any]:
         """Merge the overrides of one block that match a cell."""
-        return {key: value for one in self._blocks(block, cell) for key, value in one.items()}
+        return {key: value for b in self._blocks(block, cell) for key, value in b.items()}
 
     def _blocks(self, block: str, cell: Cell) -> list[Mapping[str, Any]]:
         """Return one block of every override that matches a cell, later ones last."""
@@ -256,15 +260,15 @@ class ResolvedConfig:
 
 def _registered(instances: Mapping[str, Instance]) -> dict[str, str]:
     """Return the registered id of each instance, by its own."""
-    return {id: instance.entry.id for id, instance in instances.items()}
+    return {name: instance.entry.id for name, instance in instances.items()}
 
 
 def _spec_of(model: str, settings: Mapping[str, Any]) -> ModelSpec:
-    own = {key: value for key, value in settings.items() if key not in NOT_OF_SPEC}
+    spec_settings = {key: value for key, value in settings.items() if key not in NOT_OF_SPEC}
     try:
-        spec = read_settings(ModelSpec, own, f"models.{model}")
+        spec = read_settings(ModelSpec, spec_settings, f"models.{model}")
     except InputError as error:
-        if "checkpoint" in own or "architecture" in own:
+        if {"checkpoint", "architecture"} & spec_settings.keys():
             raise
         hint = did_you_mean(model, known_models())
         raise InputError(f"{error}; or the id of a known model ({hint})") from None

@@ -29,8 +29,8 @@ def check_before_jobs(experiment: Experiment) -> None:
     _check_methods(experiment)
     source = DataSource(Path(experiment.config.data_dir), download=False)
     for dataset, instance in experiment.datasets.items():
-        own = map(Path, experiment.own_inputs("prepare", {"dataset": dataset}))
-        files = [*own, *(source.folder / file.path for file in instance.entry.facts.files)]
+        tables = map(Path, experiment.own_inputs("prepare", {"dataset": dataset}))
+        files = [*tables, *(source.folder / file.path for file in instance.entry.facts.files)]
         prepared = Path(experiment.results, layout.path_of("data", {"dataset": dataset}))
         if prepared.is_file() or not all(file.is_file() for file in files):
             continue

@@ -55,24 +55,28 @@ def _tasks(experiment: Experiment) -> Iterator[Task]:
         return [f"{results}/{layout.path_of(artefact, ids)}" for artefact in artefacts]
 
     makers: dict[str, tuple[Sequence[str], Sequence[str]]] = {**layout.STAGES}
-    makers |= {one.id: (one.facts.reads, [*one.facts.writes]) for one in experiment.analyses}
+    makers |= {
+        analysis.id: (analysis.facts.reads, [*analysis.facts.writes])
+        for analysis in experiment.analyses
+    }
     for name in in_order(makers):
         writes = makers[name][1]
         for ids in layout.cells(experiment.grid, writes[0]):
             options = partial(experiment.options, name, ids)
             reads = experiment.reads(name, ids)
             yield Task(name, ids, options, reads, place(writes, ids), [])
-    inputs, costs = experiment.report_inputs(), place(["cost"], {})
-    yield Task("cost", {}, experiment.cost_options, inputs, costs, [])
-    page, *beside = [f"{results}/{path}" for path in layout.REPORT.values()]
-    yield Task("report", {}, experiment.report_options, inputs, [page], beside)
+    inputs = experiment.report_inputs()
+    yield Task("cost", {}, experiment.cost_options, inputs, place(["cost"], {}), [])
+    page = place(["page"], {})
+    beside = place(["tables", "figures"], {})
+    yield Task("report", {}, experiment.report_options, inputs, page, beside)
 
 
 def runs_model(experiment: Experiment, rule: str, ids: Mapping[str, Any]) -> bool:
     """Return whether a job runs a model."""
     if rule == "evaluate":
         return experiment.runs_model(ids["metric"])
-    analyses = [one.id for one in experiment.analyses if one.facts.runs_model]
+    analyses = [entry.id for entry in experiment.analyses if entry.facts.runs_model]
     return rule in ("finetune", "explain", *analyses)
 
 
@@ -106,10 +110,10 @@ def up_to_date(experiment: Experiment, paths: Set[str]) -> set[str]:
     """Return the results that exist and were made from today's options and inputs."""
     current: set[str] = set()
     for task in tasks(experiment):
-        if asked := paths & set(task.makes):
+        if wanted := paths & set(task.makes):
             read = (identity(Path(path)) for path in task.reads)
             key = lineage(task.options(), read)
-            current.update(path for path in asked if recorded_lineage(Path(path)) == key)
+            current.update(path for path in wanted if recorded_lineage(Path(path)) == key)
     return current
 
 

@@ -117,19 +117,19 @@ def array_of(kind: type, value: Any, name: str) -> NDArray[Any]:
     return converted
 
 
-def options_of_ids(ids: Any, name: str, every: Sequence[str] | None = None) -> Options:
+def options_of_ids(ids: Any, name: str, all_ids: Sequence[str] | None = None) -> Options:
     """Return options by registered id of what a caller asks for."""
     if isinstance(ids, Mapping):
         if any(not (isinstance(k, str) and isinstance(v, Mapping)) for k, v in ids.items()):
             raise InputError(f"{name} must map ids to mappings of options, not {shown(ids)}")
-        return {id: dict(options) for id, options in ids.items()}
+        return {registered: dict(options) for registered, options in ids.items()}
     if isinstance(ids, str):
-        ids = every if ids == "all" and every is not None else [ids]
+        ids = all_ids if ids == "all" and all_ids is not None else [ids]
     wanted = listed(ids, name, "ids")
-    if not all(isinstance(id, str) for id in wanted):
-        all_of_them = "" if every is None else ", or 'all'"
+    if not all(isinstance(registered, str) for registered in wanted):
+        all_of_them = "" if all_ids is None else ", or 'all'"
         raise InputError(f"{name} must be ids, options by id{all_of_them}, not {shown(wanted)}")
-    return {id: {} for id in wanted}
+    return {registered: {} for registered in wanted}
 
 
 def _plain_annotation(annotation: Any, function: Callable[..., Any]) -> Any:

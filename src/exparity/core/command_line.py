@@ -77,7 +77,9 @@ class Argument:
         help: str,
         part_of: tuple[str, Any] | None = None,
     ) -> None:
-        self.name, self.default, self.help = parameter.name, parameter.default, help
+        self.name = parameter.name
+        self.default = parameter.default
+        self.help = help
         self.part_of, self.annotation = part_of, annotation
         self.positional = parameter.kind is inspect.Parameter.POSITIONAL_ONLY
         self.kind, marks, self.optional = _unwrapped(annotation)
@@ -160,9 +162,9 @@ class Argument:
         return text.replace("%", "%%")
 
 
-def command_of(id: str) -> str:
+def command_of(analysis: str) -> str:
     """Return the command of an analysis: ``exparity <command>``."""
-    return _RENAMED.get(id, id.replace("_", "-"))
+    return _RENAMED.get(analysis, analysis.replace("_", "-"))
 
 
 def add_plugins(parser: argparse.ArgumentParser) -> None:
@@ -204,12 +206,15 @@ def _unwrapped(annotation: Any) -> tuple[Any, list[Any], bool]:
     marks: list[Any] = []
     optional = False
     while True:
-        origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+        origin = typing.get_origin(annotation)
+        args = typing.get_args(annotation)
         others = [part for part in args if part is not types.NoneType]
         if origin is Annotated:
-            annotation, marks = args[0], [*args[1:], *marks]
+            annotation = args[0]
+            marks = [*args[1:], *marks]
         elif origin in (typing.Union, types.UnionType) and len(others) == 1:
-            annotation, optional = others[0], True
+            annotation = others[0]
+            optional = True
         else:
             return annotation, marks, optional
 
@@ -278,12 +283,13 @@ class Command:
         Raises:
             InputError: the line is no call of the command.
         """
-        bare = next((one for one in self.arguments.values() if one.flag.bare), None)
+        bare = next((argument for argument in self.arguments.values() if argument.flag.bare), None)
         if bare and argv and not argv[0].startswith("-"):
             argv = [bare.written, *argv]
         has_options = any(word.partition("=")[0] == "--options" for word in argv)
         flags = vars(self.parser(has_options=has_options).parse_args(argv))
-        plugins, options = flags.pop("plugins", []), flags.pop("options", None)
+        plugins = flags.pop("plugins", [])
+        options = flags.pop("options", None)
         if options is not None:
             options = parse_json(options, "--options")
             if not isinstance(options, dict):
@@ -309,9 +315,11 @@ class Call:
 
     def run(self) -> None:
         """Call the function."""
-        keywords, arguments = dict(self.keywords), self.command.arguments.values()
-        positional = [keywords.pop(one.name) for one in arguments if one.positional]
-        for name, kind in dict.fromkeys(one.part_of for one in arguments if one.part_of):
+        keywords = dict(self.keywords)
+        arguments = self.command.arguments.values()
+        positional = [keywords.pop(argument.name) for argument in arguments if argument.positional]
+        records = dict.fromkeys(argument.part_of for argument in arguments if argument.part_of)
+        for name, kind in records:
             fields = kind.__dataclass_fields__.keys() & keywords.keys()
             keywords[name] = kind(**{field: keywords.pop(field) for field in fields})
         self.command.function(*positional, **keywords)
@@ -337,7 +345,9 @@ class Call:
     @cached_property
     def keywords(self) -> dict[str, Any]:
         """The arguments of the function: options, checked, and flags, which win over them."""
-        arguments, flags, options = self.command.arguments, self.flags, self.options or {}
+        arguments = self.command.arguments
+        flags = self.flags
+        options = self.options or {}
         unset = {name: None for name, a in arguments.items() if a.optional and a.default is a.empty}
         if "options" in arguments:
             return {**unset, **flags, "options": options}

@@ -30,9 +30,10 @@ def _module_file(dotted: str, root: Path) -> Path | None:
 def _imports(source: str) -> tuple[tuple[str, str, str], ...]:
     """Return the modules that a source imports, each with a name there and the name here."""
     imports = []
-    for module, names, whole in _IMPORT.findall(source):
+    for source_module, names, module in _IMPORT.findall(source):
         named = _NAME.findall(re.sub("#.*", "", names))
-        imports += [(module or whole, name, own or name) for name, own in named or [("", "")]]
+        for name, name_here in named or [("", "")]:
+            imports.append((source_module or module, name, name_here or name))
     return tuple(imports)
 
 
@@ -53,7 +54,7 @@ def _definition(dotted: str, root: Path) -> Path | None:
     package, _, name = dotted.rpartition(".")
     init = _module_file(package, root)
     text = init.read_text(encoding="utf-8") if init is not None else ""
-    modules = (module for module, _, own in _imports(text) if own == name)
+    modules = (module for module, _, name_here in _imports(text) if name_here == name)
     return next((_module_file(module, root) for module in modules), None)
 
 

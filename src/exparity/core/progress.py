@@ -16,7 +16,9 @@ class Progress:
     """Counts finished units of one job, whose ``total`` may be unknown, and tells the user."""
 
     def __init__(self, total: int | None, label: str, unit: str = "examples") -> None:
-        self.total, self.label, self.unit = total, visible(label), unit
+        self.total = total
+        self.label = visible(label)
+        self.unit = unit
         self.done = 0
         self._start = self._last = time.monotonic()
         from tqdm import tqdm

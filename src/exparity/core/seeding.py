@@ -104,7 +104,7 @@ def without_global_draws(where: str) -> Iterator[None]:
 
 
 def _global_states() -> list[bytes]:
-    own = np.random.get_state(legacy=False)["state"]  # noqa: NPY002
-    states = [own["key"].tobytes(), str(own["pos"]).encode()]
+    numpy_state = np.random.get_state(legacy=False)["state"]  # noqa: NPY002
+    states = [numpy_state["key"].tobytes(), str(numpy_state["pos"]).encode()]
     torch = sys.modules.get("torch")
     return [*states, torch.get_rng_state().numpy().tobytes()] if torch else states

@@ -201,7 +201,8 @@ def documented(described: Callable[..., Any]) -> dict[str, str]:
 
 def _filled(annotation: Any) -> Any:
     """Return a type whose lists, unless they say otherwise, are not empty."""
-    origin, args = get_origin(annotation), get_args(annotation)
+    origin = get_origin(annotation)
+    args = get_args(annotation)
     if origin is Annotated:
         return Annotated[(_filled(args[0]), *args[1:])]
     if origin in (typing.Union, types.UnionType):
@@ -216,14 +217,16 @@ def _lines(kind: Any, error: ValidationError, values: Any, where: str) -> list[s
     """Return a line for each fault: its place, why it is one, and the value."""
     by_place = grouped(error.errors(include_url=False), lambda fault: _place(fault, values))
     noun = "key" if where.endswith(":") else "option"
-    head, stem = where.rstrip(":"), where if where.endswith(":") or not where else f"{where}."
+    head = where.rstrip(":")
+    stem = where if where.endswith(":") or not where else f"{where}."
     lines = []
     for place, faults in by_place.items():
         # Of a union, the branch that leads furthest says most, then those of the value's type.
         if any(other != place and other[: len(place)] == place for other in by_place):
             continue
-        of_type = ("_type", "literal_error")
-        faults = [one for one in faults if not str(one["type"]).endswith(of_type)] or faults
+        wrong_type = ("_type", "literal_error")
+        others = [fault for fault in faults if not str(fault["type"]).endswith(wrong_type)]
+        faults = others or faults
         path = re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", ".".join(map(str, place)))
         if faults[0]["type"] == "extra_forbidden":
             hint = did_you_mean(str(place[-1]), _keys(kind, place[:-1]))
@@ -268,16 +271,18 @@ def _blocks(annotation: Any) -> Iterator[type[Settings]]:
 
 def words_of(faults: Sequence[Any]) -> str:
     """Return what pydantic says of a value, the value, and how YAML has numbers."""
-    fault, value = faults[0], faults[0]["input"]
+    fault = faults[0]
+    value = fault["input"]
     if fault["type"] == "value_error":
         return str(fault["ctx"]["error"])
-    reasons = dict.fromkeys(one["msg"] for one in faults)
+    reasons = dict.fromkeys(fault["msg"] for fault in faults)
     reason = " or ".join(reasons).replace(" or Input should be ", " or ")
     if fault["type"] == "missing":
         return reason
-    is_number = {one["type"] for one in faults} & {"int_type", "float_type"}
+    kinds = {fault["type"] for fault in faults}
+    is_number = kinds & {"int_type", "float_type"}
     hint = ""
-    if isinstance(value, bool) and "string_type" in {one["type"] for one in faults}:
+    if isinstance(value, bool) and "string_type" in kinds:
         hint = "; YAML reads yes, no, on and off as true and false: put names in quotes"
     if is_number and isinstance(value, str) and _NUMBER.fullmatch(value):
         hint = "; write powers as 1.0e-3" if "e" in value.lower() else "; write it without quotes"

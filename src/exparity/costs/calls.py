@@ -49,13 +49,13 @@ def check_calls(experiment: Experiment) -> list[str]:
     lines = []
     for model, texts in calls.items():
         predict = experiment.specs[model].predict
-        asked = f"models.{model}: about {texts:,} texts will be sent to {predict}"
+        need = f"models.{model}: about {texts:,} texts will be sent to {predict}"
         if budget is not None and texts > budget:
             raise InputError(
-                f"{asked}, more than engine.max_calls {budget:,}; raise it, or lower max_examples "
+                f"{need}, more than engine.max_calls {budget:,}; raise it, or lower max_examples "
                 "or num_samples of methods and metrics"
             )
-        lines.append(asked)
+        lines.append(need)
     return lines
 
 

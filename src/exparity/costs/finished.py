@@ -43,14 +43,14 @@ class JobCost:
 def artefact_of_stage() -> dict[str, str]:
     """Return the first artefact of every stage and analysis, by its name."""
     stages = {stage: writes[0] for stage, (_, writes) in layout.STAGES.items()}
-    return stages | {id: ANALYSES.get(id).facts.artefact for id in ANALYSES.ids()}
+    return stages | {name: ANALYSES.get(name).facts.artefact for name in ANALYSES.ids()}
 
 
 def runs_model(stage: str, use: str = "") -> bool:
     """Return whether jobs of a stage run a model; those that score, by the metric's id."""
     if stage != "evaluate":
-        of_analysis = stage in ANALYSES.ids() and ANALYSES.get(stage).facts.runs_model
-        return of_analysis or stage in ("finetune", "explain")
+        is_analysis_with_model = stage in ANALYSES.ids() and ANALYSES.get(stage).facts.runs_model
+        return is_analysis_with_model or stage in ("finetune", "explain")
     with suppress(InputError):  # a plug-in's metric that is not here
         return bool(METRICS.get(use).facts.runs_model)
     return True
@@ -83,21 +83,27 @@ def read_footer(path: Path) -> dict[str, Any]:
 
 def _job(folder: Path, stage: str, ids: Mapping[str, str], path: Path) -> JobCost:
     """Return the job that made an artefact."""
-    facts, output, size = read_footer(path), path, path.stat().st_size
+    facts = read_footer(path)
+    output = path
+    size = path.stat().st_size
     # Rows may be of steps, and examples are drawn for several times.
     draws = int(facts["parameters"].get("draws") or 1)
     examples = facts["examples"] * draws if "examples" in facts else facts["rows"]
     if stage == "finetune":
         history = folder / layout.path_of("history", ids)
-        trained, output = read_footer(history), history.parent
+        trained = read_footer(history)
+        output = history.parent
         size += sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
         data = folder / layout.path_of("data", ids)
-        of_data = read_footer(data)["rows"] if data.is_file() else 0
+        n_texts = read_footer(data)["rows"] if data.is_file() else 0
         facts |= {key: trained[key] for key in ("work_seconds", "earlier_seconds")}
-        examples = trained["rows"] * max(0, of_data - facts["rows"])
+        examples = trained["rows"] * max(0, n_texts - facts["rows"])
     return JobCost(
         stage,
-        {name: int(id) if name == "seed" and id.isdecimal() else id for name, id in ids.items()},
+        {
+            level: int(value) if level == "seed" and value.isdecimal() else value
+            for level, value in ids.items()
+        },
         None if facts.get("work_seconds") is None else examples or None,
         output=output.relative_to(folder).as_posix(),
         runs_model=runs_model(stage, facts["parameters"].get("use", "")),

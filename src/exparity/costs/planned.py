@@ -34,7 +34,8 @@ def n_jobs(experiment: Experiment) -> int:
 
 def planned_jobs(experiment: Experiment, examples: PlannedExamples) -> Iterator[JobCost]:
     """Yield the jobs of an experiment, finished or not, each with the number of its examples."""
-    results, grid = Path(experiment.results), experiment.grid
+    results = Path(experiment.results)
+    grid = experiment.grid
     for stage, artefact in artefact_of_stage().items():
         for ids in layout.cells(grid, artefact):
             output = layout.path_of(artefact, ids)
@@ -59,7 +60,7 @@ def _n_examples(
         return int(options["training"]["epochs"]) * n_train
     sizes = [options.get("max_examples")]
     if "method" in ids and "metric" in ids:
-        explained = {name: id for name, id in ids.items() if name != "metric"}
+        explained = {level: ids[level] for level in ids if level != "metric"}
         sizes.insert(0, experiment.explain_options(**explained).get("max_examples"))
     return len(examples.test(dataset, *sizes)) * int(options.get("draws") or 1)
 

@@ -27,7 +27,8 @@ def lineage_of(call: Call) -> str:
 def job_inputs(call: Call) -> Iterator[Path]:
     """Yield what identifies a job: the files that its flags and its options name."""
     yield from call.files()
-    options, flags = call.options or {}, call.flags
+    options = call.options or {}
+    flags = call.flags
     name = call.command.name
     if name == "prepare" and "use" in options:
         entry = DATASETS.get(options["use"])

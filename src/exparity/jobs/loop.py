@@ -48,14 +48,14 @@ Begin = Callable[[Rest], Compute]
 
 def merged(facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Merge facts about parts into facts about the whole artefact."""
-    each = list(facts)
-    whole: dict[str, Any] = {}
-    if any("flags" in f for f in each):
-        whole["flags"] = sorted({flag for f in each for flag in f.get("flags", [])})
-    if any("n_truncated" in f for f in each):
-        whole["n_truncated"] = sum(f.get("n_truncated", 0) for f in each)
-    notes = sum((Counter(f.get("notes", {})) for f in each), Counter[str]())
-    return {**whole, **({"notes": notes} if notes else {})}
+    parts = list(facts)
+    merged_facts: dict[str, Any] = {}
+    if any("flags" in part for part in parts):
+        merged_facts["flags"] = sorted({flag for part in parts for flag in part.get("flags", [])})
+    if any("n_truncated" in part for part in parts):
+        merged_facts["n_truncated"] = sum(part.get("n_truncated", 0) for part in parts)
+    notes = sum((Counter(part.get("notes", {})) for part in parts), Counter[str]())
+    return {**merged_facts, **({"notes": notes} if notes else {})}
 
 
 @undisturbed(None)

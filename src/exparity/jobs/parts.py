@@ -180,7 +180,8 @@ def open_parts(job: Job, examples: Sequence[Example]) -> Iterator[Parts | None]:
                 yield parts
         except BaseException as error:
             if isinstance(error, Stopped):
-                error.kept, error.total = parts.kept, len(examples)
+                error.kept = parts.kept
+                error.total = len(examples)
             with suppress(OSError):  # it holds parts
                 lock.unlink()
                 parts.folder.rmdir()

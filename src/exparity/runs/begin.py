@@ -132,7 +132,7 @@ class _Unfinished(set[str]):
 
     def update(self, *files: Iterable[str]) -> None:
         """Add the outputs of a job, unless it is finished."""
-        output = {str(path) for one in files for path in one}
+        output = {str(path) for some in files for path in some}
         if up_to_date(self._experiment, output) != output:
             super().update(output)
 

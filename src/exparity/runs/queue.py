@@ -79,4 +79,4 @@ def _submitted() -> list[str]:
     queue = ask(*command) or ""
     jobs = (line.split("|", 2) for line in queue.splitlines())
     here = str(Path.cwd())
-    return [id for id, where, rule in jobs if where == here and rule.startswith("rule_")]
+    return [number for number, where, rule in jobs if where == here and rule.startswith("rule_")]

@@ -77,12 +77,12 @@ class _Ending:
 
     def _end_jobs(self) -> None:
         """Tell the jobs to end, those also that are just about to start, and wait for them."""
-        told: set[psutil.Process] = set()
+        notified: set[psutil.Process] = set()
         deadline = time.monotonic() + _PATIENCE
-        while jobs := {job for job in told | _jobs() if _lives(job)}:
-            for job in jobs - told:
+        while jobs := {job for job in notified | _jobs() if _lives(job)}:
+            for job in jobs - notified:
                 _send(job, signal.SIGTERM)
-            told |= jobs
+            notified |= jobs
             if time.monotonic() > deadline:
                 deadline = float("inf")
                 if self._workflow.is_main_process:
@@ -99,12 +99,12 @@ def _stand_still(number: int, frame: FrameType | None) -> None:
 
 def _jobs() -> set[psutil.Process]:
     """Return the processes below this one, without the server of its jobs: it ends after them."""
-    found: set[psutil.Process] = set()
+    jobs: set[psutil.Process] = set()
     for child in psutil.Process().children():
         with suppress(psutil.NoSuchProcess):
             if child.name() != SERVER:
-                found |= {child, *child.children(recursive=True)}
-    return found
+                jobs |= {child, *child.children(recursive=True)}
+    return jobs
 
 
 def _lives(job: psutil.Process) -> bool:

@@ -167,9 +167,9 @@ def audit(
     )
     columns = [by.split("+") if "+" in by else by for by in group]
     loaded = []
-    for by, of in zip(group, columns, strict=True):
-        own = {**options, **_given(labels=list(labels)), "group": of}
-        loaded.append(load_with_facts("table", DataSource(Path()), own, name=table)[1])
+    for by, column in zip(group, columns, strict=True):
+        settings = {**options, **_given(labels=list(labels)), "group": column}
+        loaded.append(load_with_facts("table", DataSource(Path()), settings, name=table)[1])
         if loaded[-1].dropped:
             say(f"{table} by {by}: {dropped_rows(loaded[-1].dropped)}")
     words = _words(prompt, word, loaded[0].labels)
@@ -184,31 +184,34 @@ def audit(
         )
         entry |= _given(label=named_label)
     options["labels"] = list(order)
-    base, names = _as_id(Path(table).stem, "table"), _name_of(predict or str(checkpoint))
+    base = _as_id(Path(table).stem, "table")
+    names = _name_of(predict or str(checkpoint))
     model = _as_id("_".join(names), "model")
     ids = _ids_of(base, group)
     results = results or Path("results", f"audit_{base}_{model}")
     sample = _given(max_examples=max_examples or (_QUICK_EXAMPLES if quick else None))
     usual = _METHODS_OF_FUNCTIONS if predict else _QUICK_METHODS if quick else _METHODS
-    of_usual = {id: _QUICK_OPTIONS.get(id, {}) if quick else {} for id in usual}
+    method_options = {name: _QUICK_OPTIONS.get(name, {}) if quick else {} for name in usual}
     scored = (*(_QUICK_METRICS if quick else _METRICS), *(_CORRECTNESS if rationale else ()))
-    many = max(len(of.groups) for of in loaded) >= _MANY
+    many = max(len(facts.groups) for facts in loaded) >= _MANY
     analyses = {"correctness": rationale, "worst_group": many}
     machine = _given(device_map=device_map, max_memory=max_memory, max_calls=max_calls)
-    asked = {"templates": list(prompt), "words": words}
+    prompts = {"templates": list(prompt), "words": words}
+    seeds = [*range(len(prompt))]
+    prompted = {"prompts": dict.fromkeys(ids, prompts), "seeds": seeds} if words else {}
     audited = f" ({entry['label']})" if "label" in entry else ""
     config = {
         "title": f"Audit of {predict or '/'.join(names)}{audited} on {Path(table).name}"[:200],
         "results": str(results),
         "datasets": {
-            dataset: {"use": "table", **options, "group": of}
-            for dataset, of in zip(ids, columns, strict=True)
+            dataset: {"use": "table", **options, "group": column}
+            for dataset, column in zip(ids, columns, strict=True)
         },
         "models": {model: entry},
-        **({"prompts": dict.fromkeys(ids, asked), "seeds": [*range(len(prompt))]} if words else {}),
-        "methods": {id: {**of_usual.get(id, {}), **sample} for id in methods or usual},
-        "metrics": {id: {} for id in metrics or scored},
-        "analyses": {id: {} for id, wanted in analyses.items() if wanted},
+        **prompted,
+        "methods": {name: {**method_options.get(name, {}), **sample} for name in methods or usual},
+        "metrics": {name: {} for name in metrics or scored},
+        "analyses": {name: {} for name, wanted in analyses.items() if wanted},
         "controls": {"random": {"draws": _QUICK_DRAWS}} if quick else {},
         "engine": {"shortcuts": shortens and device_map is None, **machine},
         "report": {"figures": not quick},
@@ -267,13 +270,17 @@ def _words(prompts: Sequence[str], words: Sequence[str], classes: Sequence[str])
     if not (prompts and words):
         raise InputError("a language model is asked by --prompt and answers by --word; give both")
     parted = [word.partition("=") for word in words]
-    of_class = {name: text for name, _, text in parted}
-    if set(of_class) != set(classes) or len(of_class) < len(words) or not all(of_class.values()):
+    word_by_class = {name: text for name, _, text in parted}
+    if (
+        set(word_by_class) != set(classes)
+        or len(word_by_class) < len(words)
+        or not all(word_by_class.values())
+    ):
         raise InputError(
             f"--word {' '.join(words)}: write CLASS=WORD, once for each class of the data: "
             f"{', '.join(classes)}"
         )
-    return of_class
+    return word_by_class
 
 
 def _matched(
@@ -290,7 +297,8 @@ def _matched(
     from exparity.models.checkpoints import load_config
     from exparity.models.class_names import in_order_of_outputs, output_names, require_order
 
-    name, classes = str(entry["checkpoint"]), facts.labels
+    name = str(entry["checkpoint"])
+    classes = facts.labels
     pretrained = load_config(name, entry.get("revision"))
     shortens = pretrained.model_type in FAMILIES
     if words:
@@ -325,13 +333,13 @@ def _as_id(name: str, otherwise: str, *, exact: bool = False) -> str:
 
     Names that differ in case and punctuation alone have one id unless it is to be exact.
     """
-    id = _NO_ID.sub("_", name.lower()).strip("_")
-    if not id or not id[0].isalpha():  # such as a name in Chinese
-        id = "_".join(filter(None, (otherwise, id)))
-    if name.isascii() and len(id) <= MAX_ID and not exact:
-        return id
+    slug = _NO_ID.sub("_", name.lower()).strip("_")
+    if not slug or not slug[0].isalpha():  # such as a name in Chinese
+        slug = "_".join(filter(None, (otherwise, slug)))
+    if name.isascii() and len(slug) <= MAX_ID and not exact:
+        return slug
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{id[: MAX_ID - 9]}_{digest}"
+    return f"{slug[: MAX_ID - 9]}_{digest}"
 
 
 def _ids_of(stem: str, names: Sequence[str]) -> list[str]:
@@ -348,9 +356,8 @@ def _check_same(config: Mapping[str, Any], path: Path) -> None:
     """Refuse to replace the audit of another table or classifier, whose names have one id."""
     written = read_yaml(path)
     for block, key in (("datasets", "path"), ("models", "checkpoint"), ("models", "predict")):
-        before, now = (
-            {entry.get(key) for entry in one.get(block, {}).values()} for one in (written, config)
-        )
+        before = {entry.get(key) for entry in written.get(block, {}).values()}
+        now = {entry.get(key) for entry in config.get(block, {}).values()}
         if before != now and None not in before | now:
             raise InputError(
                 f"{path}: is of the audit of {', '.join(sorted(before))}, and not of "
@@ -403,6 +410,11 @@ def run_workflow(configfile: Path, cores: str, *, dry_run: bool = False) -> None
         raise ExparityError(f"the run failed; see above and {path}")
 
 
+def _number(text: str) -> int:
+    """Return a number that Snakemake writes with commas."""
+    return int(text.replace(",", ""))
+
+
 def _logged(command: Sequence[str], file: TextIO) -> int:
     """Run a command with its output in a file, tell progress, and return its exit status."""
     streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
@@ -415,9 +427,9 @@ def _logged(command: Sequence[str], file: TextIO) -> int:
                 file.write(line)
                 file.flush()
                 if steps := _STEPS.match(line):
-                    done, total = (int(number.replace(",", "")) for number in steps.groups())
-                    progress.expect(total)
-                    progress.advance(done - progress.done)
+                    done, total = steps.groups()
+                    progress.expect(_number(total))
+                    progress.advance(_number(done) - progress.done)
                 elif line.startswith("exparity: " if not progress.done else CAUTION):
                     print(visible(line.rstrip()), file=sys.stderr)
         except BaseException:

@@ -59,12 +59,11 @@ def print_catalogue(
 
 def _section(name: str, registry: Registry[Any]) -> str:
     lines = [name]
-    for id in registry.ids():
-        entry = registry.get(id)
+    for entry in map(registry.get, registry.ids()):
         direction = getattr(entry.facts, "direction", None)
         mark = f" {ARROWS[direction]}" if direction else ""
         mark += UNASKED if getattr(entry.facts, "always", False) else ""
-        lines.append(f"  {id}{mark}")
+        lines.append(f"  {entry.id}{mark}")
         lines.append(f"      {entry.summary}.")
         for fact in ("reference", "terms", "licence"):
             if text := getattr(entry.facts, fact, None):

@@ -52,7 +52,7 @@ class ComparedCell(NamedTuple):
 
 
 def compare(
-    first: Folder, second: Folder, /, *, every: Annotated[bool, Flag(name="all")] = False
+    first: Folder, second: Folder, /, *, all_cells: Annotated[bool, Flag(name="all")] = False
 ) -> None:
     """Compare two runs: configuration, versions, verdicts and gaps.
 
@@ -63,9 +63,9 @@ def compare(
     Args:
         first: results folder of run A.
         second: results folder of run B; differences are B − A.
-        every: show the cells without a difference, too.
+        all_cells: show the cells without a difference, too.
     """
-    write(terminal_here(), _parts(read_run(first), read_run(second), every=every))
+    write(terminal_here(), _parts(read_run(first), read_run(second), all_cells=all_cells))
 
 
 def read_run(results: Path) -> Run:
@@ -84,12 +84,15 @@ def read_run(results: Path) -> Run:
     ids = {"model": grid.models, "method": grid.methods, "metric": grid.metrics}
     for kind in SETTLED:
         settings[f"{kind}s"] = ", ".join(ids[kind])
-        for id, options in settings_of(origins, kind).items():
-            settings |= {f"{kind}s.{id}.{key}": value for key, value in options.items()}
+        for name, options in settings_of(origins, kind).items():
+            settings |= {f"{kind}s.{name}.{key}": value for key, value in options.items()}
     return Run(
         f"{results}{f': {grid.title}' if grid.title else ''}",
         settings,
-        {name: ", ".join(one for one, _ in of) for name, of in versions(origins).items()},
+        {
+            package: ", ".join(version for version, _ in counts)
+            for package, counts in versions(origins).items()
+        },
         by_cell_and_quantity(row for row in judged if not is_random(row)),
     )
 
@@ -101,11 +104,14 @@ def cells_of_both(first: Run, second: Run) -> list[ComparedCell]:
     """
     cells = []
     for ids in (ids for ids in first.verdicts if ids in second.verdicts):
-        both = first.verdicts[ids], second.verdicts[ids]
-        quantity = next(name for name in STANDING if all(name in cell for cell in both))
-        one, other = (cell[quantity] for cell in both)
-        alike = bool(one["verdict"] == other["verdict"])
-        cells.append(ComparedCell(ids, quantity, one, other, alike, gap_difference(other, one)))
+        cell_a = first.verdicts[ids]
+        cell_b = second.verdicts[ids]
+        quantity = next(name for name in STANDING if name in cell_a and name in cell_b)
+        row_a = cell_a[quantity]
+        row_b = cell_b[quantity]
+        alike = bool(row_a["verdict"] == row_b["verdict"])
+        difference = gap_difference(row_b, row_a)
+        cells.append(ComparedCell(ids, quantity, row_a, row_b, alike, difference))
     # max leaves NaN out, which would leave the order to chance.
     return sorted(cells, key=lambda c: (not c.differs, -max(-1.0, abs(c.difference.estimate))))
 
@@ -116,7 +122,7 @@ def differing(first: Mapping[str, str], second: Mapping[str, str]) -> list[tuple
     return [(key, *values) for key, values in both.items() if values[0] != values[1]]
 
 
-def _parts(first: Run, second: Run, *, every: bool) -> Iterator[RenderableType]:
+def _parts(first: Run, second: Run, *, all_cells: bool) -> Iterator[RenderableType]:
     yield visible(f"A  {first.name}")
     yield visible(f"B  {second.name}")
     for title, rows in (
@@ -128,7 +134,7 @@ def _parts(first: Run, second: Run, *, every: bool) -> Iterator[RenderableType]:
     cells = cells_of_both(first, second)
     yield ""
     yield _extent(cells, first, second)
-    if shown := [cell for cell in cells if every or cell.differs]:
+    if shown := [cell for cell in cells if all_cells or cell.differs]:
         yield _table(shown)
 
 

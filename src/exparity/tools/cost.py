@@ -43,7 +43,8 @@ def cost(
     if output and not (results or configfile or config):
         results = output.parent
     results = results_of(results, configfile, config)
-    grid, key = read_grid(results), ""
+    grid = read_grid(results)
+    key = ""
     if grid:
         read = map(Path, layout.report_files(results, grid))
         key = lineage({"digest": digests.cost()}, map(identity, read))

@@ -64,14 +64,14 @@ def raw_files(
     Without ids, these are the datasets of the config, or all that have raw files.
     """
     if experiment is None:
-        listed = ids or [id for id in DATASETS.ids() if DATASETS.get(id).facts.files]
-        known: Mapping[str, Any] = {id: (DATASETS.get(id), {}) for id in listed}
+        listed = ids or [name for name in DATASETS.ids() if DATASETS.get(name).facts.files]
+        known: Mapping[str, Any] = {name: (DATASETS.get(name), {}) for name in listed}
     else:
-        known = {id: (of.entry, of.params) for id, of in experiment.datasets.items()}
+        known = {name: (entry.entry, entry.params) for name, entry in experiment.datasets.items()}
     bad = 0
-    for id in ids or known:
-        require_known(id, known, f"the config has no dataset '{id}'")
-        entry, options = known[id]
+    for name in ids or known:
+        require_known(name, known, f"the config has no dataset '{name}'")
+        entry, options = known[name]
         for file in entry.facts.files:
             path = source.folder / file.path
             if source.download:
@@ -85,15 +85,15 @@ def raw_files(
             else:
                 state = "ALTERED" if options.get("verify", True) else "altered, as allowed"
             bad += state in ("missing", "ALTERED")
-            yield f"{id}: {path} {state}"
+            yield f"{name}: {path} {state}"
         if source.download:
-            named = paths_of(options.get("path", ""), id) if entry.facts.from_hub else []
+            named = paths_of(options.get("path", ""), name) if entry.facts.from_hub else []
             addresses = [path for path in named if is_on_hub(path)]
             for address in addresses:
                 copy = local_copy(address, options.get("revision"), download=True)
-                yield f"{id}: {address} is here: {copy}"
+                yield f"{name}: {address} is here: {copy}"
             if not (entry.facts.files or addresses):
-                yield f"{id}: nothing to fetch"
+                yield f"{name}: nothing to fetch"
     if bad:
         raise InputError(
             f"{bad} files are missing or altered below {source.folder.absolute()}; "
@@ -118,8 +118,8 @@ def fetch_models(names: Sequence[str], experiment: Experiment | None = None) -> 
     """Download checkpoints into the Hub's cache, and yield where each is; without names, all."""
     from exparity.models.folders import WEIGHT_FILES, folder_of
 
-    of_config = experiment.specs if experiment else {}
-    specs = {name: of_config.get(name) or _spec_of(name) for name in names or of_config}
+    configured = experiment.specs if experiment else {}
+    specs = {name: configured.get(name) or _spec_of(name) for name in names or configured}
     for name, spec in specs.items():
         if spec.checkpoint is None or Path(spec.checkpoint).is_dir():
             yield f"{name}: nothing to fetch"

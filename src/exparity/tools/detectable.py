@@ -53,13 +53,13 @@ def planned_samples(experiment: Experiment, examples: PlannedExamples) -> list[P
     """Return the different samples of the tests of an experiment."""
     cells = [cell for cell in experiment.tests() if cell["seed"] == experiment.seeds[0]]
     ids = experiment.config.statistics.family
-    families = Counter(tuple(cell[id] for id in ids) for cell in cells)
+    families = Counter(tuple(cell[name] for name in ids) for cell in cells)
     samples: dict[PlannedSample, None] = {}
     for cell in cells:
         dataset = str(cell["dataset"])
         key, sizes = _size(experiment, cell, len(examples.test(dataset)))
         worst, groups, pairs = _worst(examples.test(dataset, *sizes))
-        in_family = families[tuple(cell[id] for id in ids)] * pairs
+        in_family = families[tuple(cell[name] for name in ids)] * pairs
         tests = in_family * (1 if "seed" in ids else len(experiment.seeds))
         samples[PlannedSample(dataset, *worst, key, tests, in_family, groups)] = None
     return list(samples)
@@ -69,17 +69,18 @@ def _size(
     experiment: Experiment, cell: Mapping[str, Any], available: int
 ) -> tuple[str, list[int | None]]:
     """Return the key that sets the size of a cell's sample, and the sizes asked for."""
-    explained = {name: id for name, id in cell.items() if name != "metric"}
+    explained = {level: cell[level] for level in cell if level != "metric"}
     stages = {"method": experiment.explain_options(**explained)}
     stages["metric"] = experiment.evaluate_options(**cell)
     sizes = {kind: options.get("max_examples") for kind, options in stages.items()}
-    asked = {kind: size for kind, size in sizes.items() if size and size < available}
+    limits = {kind: size for kind, size in sizes.items() if size and size < available}
     key = f"datasets.{cell['dataset']}"
-    if asked:
-        kind = min(asked, key=lambda kind: asked[kind])
-        id = str(cell[kind])
-        own = (experiment.methods if kind == "method" else experiment.metrics)[id].max_examples
-        place = f"{kind}s.{id}" if own == asked[kind] else f"overrides of {kind}s.{id}"
+    if limits:
+        kind = min(limits, key=lambda kind: limits[kind])
+        name = str(cell[kind])
+        instances = experiment.methods if kind == "method" else experiment.metrics
+        is_own = instances[name].max_examples == limits[kind]
+        place = f"{kind}s.{name}" if is_own else f"overrides of {kind}s.{name}"
         key = f"{place}.max_examples"
     return key, list(sizes.values())
 
@@ -115,8 +116,8 @@ def check_samples(samples: list[PlannedSample], alpha: float) -> None:
     if worst.n_sets:
         enough = f"{next(n for n in count(2) if smallest_p(0, 0, n) <= level)} sets"
     else:
-        each = next(n for n in count(2) if smallest_p(n, n) <= level)
-        enough = f"{each} of each group, or merge groups"
+        n_enough = next(n for n in count(2) if smallest_p(n, n) <= level)
+        enough = f"{n_enough} of each group, or merge groups"
     line = (
         f"{worst.key}: too few texts, {worst.words} of {' and '.join(worst.groups)} in "
         f"{worst.dataset}: the smallest possible p is {worst.smallest_p:.2g}, and {needed}: take "
@@ -143,13 +144,15 @@ def _gap_rows(
     over all cells; the second those that are found to be below, at that level: none where not even
     the absence of any gap is found.
     """
-    statistics, trainings = experiment.config.statistics, planned_numbers(experiment)
+    statistics = experiment.config.statistics
+    trainings = planned_numbers(experiment)
     level = SHARE_OF_CLAIM * statistics.alpha
     alike: dict[tuple[int, ...], dict[str, PlannedSample]] = defaultdict(dict)
-    for one in samples if statistics.threshold > 0 else ():  # nothing is below a threshold of 0
-        alike[one.n_a, one.n_b, one.n_sets, one.cells].setdefault(one.dataset, one)
-    for of_dataset in alike.values():
-        sample, *others = of_dataset.values()
+    for sample in samples if statistics.threshold > 0 else ():  # nothing is below a threshold of 0
+        size = (sample.n_a, sample.n_b, sample.n_sets, sample.cells)
+        alike[size].setdefault(sample.dataset, sample)
+    for by_dataset in alike.values():
+        sample, *others = by_dataset.values()
         place = f"{1 + len(others)} datasets" if others else sample.dataset
         # Scores of a matched set may correlate or not.
         for correlation in (0.0, CORRELATION) if sample.n_sets else (0.0,):
@@ -164,11 +167,11 @@ def _gap_rows(
                 for alpha in (level / sample.cells, level)
             ]
             name = f"{place}, {sample.words}" + (f", r = {correlation:g}" if correlation else "")
-            above, below = (
-                [name, *(f"{gap:.2f}" if gap == gap else "none" for gap in gaps)]
-                for gaps in (sizes[0][0], sizes[1][1])
-            )
-            yield above, below
+            yield [name, *map(_gap_or_none, sizes[0][0])], [name, *map(_gap_or_none, sizes[1][1])]
+
+
+def _gap_or_none(gap: float) -> str:
+    return f"{gap:.2f}" if gap == gap else "none"
 
 
 def trainings_text(
@@ -186,13 +189,14 @@ def trainings_text(
     )
     rows = [*_gap_rows(experiment, samples)]
     parts = [
-        f"{head}\n\n{aligned([['dataset, sample', *columns], *of_table])}"
-        for head, of_table in zip(heads, zip(*rows, strict=True), strict=False)
+        f"{head}\n\n{aligned([['dataset, sample', *columns], *lines])}"
+        for head, lines in zip(heads, zip(*rows, strict=True), strict=False)
     ]
     if len(experiment.seeds) < 2:
         parts = ["One seed: nothing is said of other trainings; name more in `seeds`.", *parts]
     if not rows:
         parts = ["Nothing is tested: nothing is explained, or no dataset has groups."]
-    jobs, hours = ([*of_all] for of_all in zip(*taken, strict=True))
-    last = [["in all, trainings", *columns], ["jobs", *(f"{n:,}" for n in jobs)], ["hours", *hours]]
+    jobs = [f"{n_jobs:,}" for n_jobs, _ in taken]
+    hours = [words for _, words in taken]
+    last = [["in all, trainings", *columns], ["jobs", *jobs], ["hours", *hours]]
     return "\n\n".join([*parts, aligned(last)])

@@ -6,6 +6,7 @@ import logging
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -59,15 +60,16 @@ def plan(
         if not folder.is_dir():
             raise InputError(f"{folder}: no such folder; name a folder of results with --from")
     known = {folder: read_finished(folder) for folder in (results, *sources)}
-    finished = [job for of_folder in known.values() for job in of_folder]
+    finished = [*chain.from_iterable(known.values())]
     kind = device or _device(experiment, finished)
     jobs = estimated(planned_jobs(experiment, examples), finished, kind)
     *stages, total = totals(jobs)
-    tests, comparing = len([*experiment.tests()]), sum(job.stage == "compare" for job in jobs)
+    n_tests = len([*experiment.tests()])
+    n_compare = sum(job.stage == "compare" for job in jobs)
     say(f"{words}: {total.jobs:,} jobs, of which {total.finished:,} are finished")
-    for folder, of_folder in known.items():
-        if of_folder:
-            say(f"from {len(of_folder):,} finished jobs in {folder}")
+    for folder, folder_jobs in known.items():
+        if folder_jobs:
+            say(f"from {len(folder_jobs):,} finished jobs in {folder}")
     say(f"\n{table([*stages, total])}")
     n_counted = total.jobs + N_OTHER_JOBS
     say(f"Snakemake says {n_counted:,}: it counts its rules cost, report and all as well")
@@ -80,8 +82,8 @@ def plan(
             named.append(f"{more} more")
         say(f"\nUnknown, and not in any sum (+): {', '.join(named)}")
         say(f"One seed, as a part of the run, measures it: {one_seed}, and plan again")
-    if tests:
-        say(f"\n{tests:,} scores are tested, by {comparing:,} jobs of `compare` in all")
+    if n_tests:
+        say(f"\n{n_tests:,} scores are tested, by {n_compare:,} jobs of `compare` in all")
     for model, texts in planned_calls(experiment, jobs, examples).items():
         say(f"\n{model}: the function is asked about {texts:,} texts, roughly, by jobs to come")
     mark = "+" if total.unknown else ""

@@ -64,7 +64,8 @@ def show(
     results = results_of(results, configfile, config)
     grid = read_grid(results)
     # Where nothing is explained, verdicts are those of an earlier run.
-    path, verdicts = results / layout.path_of("verdicts", {}), []
+    path = results / layout.path_of("verdicts", {})
+    verdicts = []
     if path.is_file() and (grid is None or grid.metrics):
         rows = read_artefact(path, "verdicts")[0].to_pylist()
         # Random explanations belong to every method.
@@ -77,8 +78,8 @@ def show(
         raise InputError(f"{results}: there are no verdicts yet; run the experiment first")
     for kind, ids in zip(_KINDS, (dataset, model, method, metric), strict=True):
         known = {row[kind] for row in (*verdicts, *means)} - {""}
-        for id in ids:
-            require_known(id, known, f"there is no {kind} '{id}' in the results shown")
+        for name in ids:
+            require_known(name, known, f"there is no {kind} '{name}' in the results shown")
         if ids:
             verdicts = [row for row in verdicts if row[kind] in ("", *ids)]
             means = [row for row in means if row[kind] in ids]

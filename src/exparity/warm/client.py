@@ -31,7 +31,8 @@ def hand_over(name: str) -> None:
 
 def _served(name: str, request: dict[str, Any], forward_to: Callable[[int], None]) -> int | None:
     """Return the wait status of the job's worker, or None if there is none any more."""
-    server, workers = None, []
+    server: int | None = None
+    workers: list[int] = []
     with socket.socket(socket.AF_UNIX, messages.KIND) as connection:
         connection.settimeout(_PATIENCE)
         try:
@@ -89,22 +90,22 @@ def _signals_kept() -> Iterator[Callable[[int], None]]:
     A server that imports torch may take many seconds to answer, in which nothing is to be saved,
     and a worker whose client is gone does not begin.
     """
-    own = {n: h for n in FORWARDED if (h := signal.getsignal(n)) != signal.SIG_IGN}
+    handlers = {n: h for n in FORWARDED if (h := signal.getsignal(n)) != signal.SIG_IGN}
 
     def forward_to(worker: int) -> None:
         def forward(number: int, frame: FrameType | None) -> None:
             with suppress(ProcessLookupError):  # its status is on the way
                 signal.pidfd_send_signal(worker, number)
 
-        for number in own:
+        for number in handlers:
             signal.signal(number, forward)
 
-    for number in own:
+    for number in handlers:
         signal.signal(number, signal.SIG_DFL)
     try:
         yield forward_to
     finally:
-        for number, handler in own.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
 
 

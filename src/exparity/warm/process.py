@@ -84,7 +84,8 @@ def take_over(wanted: dict[str, Any], files: list[int], ignored: Sequence[int]) 
         if not read_by_imports(name):  # others were set by imports
             del os.environ[name]
     os.environ.update(wanted["environment"])
-    sys.argv, sys.path[:] = wanted["argv"], wanted["path"]
+    sys.argv = wanted["argv"]
+    sys.path[:] = wanted["path"]
     for number in FORWARDED:
-        own = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
-        signal.signal(number, signal.SIG_IGN if number in ignored else own)
+        usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+        signal.signal(number, signal.SIG_IGN if number in ignored else usual)

@@ -102,15 +102,15 @@ class Server:
             messages.send(worker.channel, {}, [client.fileno()])
 
     def _forked(self) -> _Worker:
-        channel, of_worker = socket.socketpair(type=messages.KIND)
+        channel, worker_channel = socket.socketpair(type=messages.KIND)
         server = os.getpid()
         gc.freeze()
         with warnings.catch_warnings():  # of threads, from Python 3.12 on, harmless or not
             warnings.simplefilter("ignore", DeprecationWarning)
             process = os.fork()
         if not process:
-            self._work(server, of_worker)
-        of_worker.close()
+            self._work(server, worker_channel)
+        worker_channel.close()
         worker = _Worker(process, os.pidfd_open(process), channel)
         self._watch(worker.exit, lambda: self._ended(worker))
         self._watch(channel.fileno(), lambda: self._told(worker))
@@ -134,13 +134,14 @@ class Server:
         """Take over what the client hands over; return why this cannot be, empty if all is done."""
         messages.send(client, {})
         request, files = messages.receive(client, 3)
-        other, own = request.pop("identity"), self._identity
-        for name in own | other:
-            if other.get(name) != own.get(name):
+        client_identity = request.pop("identity")
+        identity = self._identity
+        for name in identity | client_identity:
+            if client_identity.get(name) != identity.get(name):
                 return f"another {name}"
         _control(_SET_NAME, b"warm %d" % request["process"])  # Linux keeps 15 characters
         os.setpgid(0, 0)
-        take_over(request, files, own["ignored"])
+        take_over(request, files, identity["ignored"])
         process = os.pidfd_open(os.getpid())
         messages.send(client, {}, [process])
         os.close(process)

@@ -31,11 +31,11 @@ def start_server(
     job: str = "exparity.cli:run", ahead: Sequence[str] = ()
 ) -> subprocess.Popen[bytes] | None:
     """Start a server for the jobs of this process, named in its environment; None without one."""
-    own = f"exparity-{os.getpid()}-"
-    if os.environ.get(SWITCH) == "0" or os.environ.get(SWITCH, "").startswith(own):
+    prefix = f"exparity-{os.getpid()}-"
+    if os.environ.get(SWITCH) == "0" or os.environ.get(SWITCH, "").startswith(prefix):
         return None
     # Another user may take such a name or connect to it: both sides ask who the other one is.
-    name = f"{own}{secrets.token_hex(8)}"
+    name = f"{prefix}{secrets.token_hex(8)}"
     try:
         os.close(os.pidfd_open(os.getpid()))  # Linux has it since 5.3
         with socket.socket(socket.AF_UNIX, KIND) as listener:

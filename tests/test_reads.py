@@ -17,13 +17,13 @@ SOURCE = Path(__file__).parents[1] / "src" / "exparity"
 
 # A commit that lowers a count lowers its line here too; no commit raises one.
 MOST = {
-    "pairs": 298,
-    "unpacked": 59,
-    "vague_names": 827,
-    "any": 1004,
-    "text_keys": 1246,
+    "pairs": 190,
+    "unpacked": 30,
+    "vague_names": 470,
+    "any": 1000,
+    "text_keys": 1200,
     "long_functions": 15,
-    "deep_comprehensions": 7,
+    "deep_comprehensions": 5,
 }
 
 VAGUE = {"asked", "each", "every", "found", "given", "id", "made"}

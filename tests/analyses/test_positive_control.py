@@ -49,15 +49,17 @@ def study(root, texts=80, seeds=range(4), collapsed=(), noise=0.2):
 
 
 def page(rows, cells=1):
+    pairs = [*dict.fromkeys((row["dataset"], row["model"]) for row in rows)]
     judged = [
         {
-            "dataset": "d", "stands": True, "verdict": "undecided", "quantity": "score",
+            "dataset": dataset, "stands": True, "verdict": "undecided", "quantity": "score",
             "metric_kind": "simulatability",
         }
+        for dataset, _ in pairs
     ] * cells  # fmt: skip
     known = SimpleNamespace(
-        display=lambda kind, id: id,
-        pairs=[("d", "m")],
+        place=lambda dataset, model: f"{dataset}, {model}",
+        pairs=pairs,
         standing=judged,
         statistics={"alpha": 0.05},
     )
@@ -110,6 +112,14 @@ def test_a_worsening_is_found_where_there_are_texts_enough(tmp_path):
 def test_what_would_not_have_been_found_is_said(tmp_path):
     rows = study(tmp_path, texts=8)
     assert "Not even a worsening of 50 %" in page(rows, cells=6)
+
+
+def test_datasets_with_unlike_power_are_named(tmp_path):
+    many = study(tmp_path / "many")
+    few = [{**row, "dataset": "small"} for row in study(tmp_path / "few", texts=8)]
+    said = html.unescape(page([*many, *few], cells=6))
+    assert "d, m: A worsening of" in said
+    assert "small, m: Not even a worsening of 50 %" in said
 
 
 def test_classifiers_of_one_class_are_left_out(tmp_path):

@@ -325,6 +325,23 @@ class TestWhatAChangeTouches:
         assert jobs[0] == jobs[1]
 
     @pytest.mark.parametrize(
+        ("metrics", "enabled", "searches"),
+        [
+            (["comprehensiveness"], None, True),
+            (["comprehensiveness"], False, False),
+            (["comprehensiveness", "forward_simulation"], None, False),
+            (["comprehensiveness", "forward_simulation"], True, True),
+            (["forward_simulation"], True, False),
+        ],
+    )
+    def test_the_reference_is_searched_for_where_verdicts_need_it(self, metrics, enabled, searches):
+        config = experiment(
+            metrics={id: {} for id in metrics}, controls={"reference": {"enabled": enabled}}
+        )
+        made = {job[0] for job in all_options(config)}
+        assert ("removal_limits" in made) == searches
+
+    @pytest.mark.parametrize(
         "changes",
         [
             {"engine": {"device": "cpu", "token_budget": 99}},

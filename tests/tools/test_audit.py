@@ -83,11 +83,18 @@ def test_an_audit_is_an_ordinary_config(runs, asked, capsys):
     assert {"mass_accuracy", "gini"} <= config["metrics"].keys()
     assert config["analyses"] == {"correctness": {}}
     assert config["engine"] == {"shortcuts": True}
+    assert "reference" not in config["controls"]
     written = Path("results/audit_reviews_2026_bert/config.yaml")
     command = written.read_text().splitlines()[1]
     assert f"snakemake --snakefile {workflow_file('Snakefile')} --configfile {written}" in command
     last = capsys.readouterr().out.splitlines()[-1]
     assert last == "Open results/audit_reviews_2026_bert/report/index.html in a browser"
+
+
+def test_an_audit_that_is_not_quick_has_skill(runs, asked):
+    audit(**asked, cores="1")
+    ((config, _, _),) = runs
+    assert config["controls"] == {"reference": {"enabled": True}}
 
 
 def test_what_is_asked_for_wins(runs, asked):
@@ -327,7 +334,8 @@ def test_a_whole_run(repository, checkpoints, tmp_path, monkeypatch):
     assert f"all that Snakemake says goes to {log.relative_to(tmp_path)}" in run.stderr
     caution = "exparity: caution: bert on reviews, seed 0: the classifier predicts one class for"
     assert run.stderr.count(caution) == 1
-    assert "1 of 1 cell was not tested, because the classifier predicts one class" in run.stdout
+    untested = "1 of 1 comparison was not tested, because the classifier predicts one class"
+    assert untested in run.stdout
     assert len(exparity.read_results(page.parents[1], "predictions")) == 40
     assert set(exparity.read_results(page.parents[1], "data")["split"]) == {"test"}
     assert len(exparity.read_results(page.parents[1], "correctness"))

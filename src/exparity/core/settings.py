@@ -70,10 +70,13 @@ class Reference(Settings):
     """A search for the tokens that matter most, as a reference for metrics that remove tokens.
 
     Attributes:
+        enabled: whether to search. By default, of datasets without forward simulation alone, whose
+            verdicts need the reference.
         stages: stages of the search. It takes about (stages + 1) / 2 passes a token: 5 stages, for
             long texts, are half the work of 10. More stages find better references.
     """
 
+    enabled: bool | None = None
     stages: Annotated[int, Range(at_least=1, at_most=1000)] = 10
 
 
@@ -85,7 +88,7 @@ class Controls(Settings):
             groups is then not one of explanations; tests report the excess of a method's scores
             over it.
         reference: a search for the best order of tokens, the upper end of the skill of
-            explanations. It is made if random explanations are.
+            explanations. It needs random explanations.
     """
 
     random: Random = Random()

@@ -70,12 +70,16 @@ def _drawn(
 def _limits_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
     """Take the options from those of the controls, where a metric of the dataset takes units.
 
-    The texts are those that some method explains, and the units those of the metrics.
+    The texts are those that some method explains, and the units those of the metrics. Returns None
+    where skill is neither requested nor what verdicts are based on first.
     """
     controls = experiment.config.controls
     applying = experiment.applying("metrics", ids["dataset"])
     metrics = [name for name in experiment.metrics_that_need("removal") if name in applying]
-    if not controls.random.draws or not metrics:
+    searches = controls.reference.enabled
+    if searches is None:
+        searches = not {*experiment.metrics_that_need("foresight")} & {*applying}
+    if not (searches and controls.random.draws and metrics):
         return None
     takes: dict[str, set[str]] = {}
     for metric in metrics:

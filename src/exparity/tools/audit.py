@@ -199,6 +199,9 @@ def audit(
     prompts = {"templates": list(prompt), "words": words}
     seeds = [*range(len(prompt))]
     prompted = {"prompts": dict.fromkeys(ids, prompts), "seeds": seeds} if words else {}
+    controls: Mapping[str, Any] = {"reference": {"enabled": True}}
+    if quick:
+        controls = {"random": {"draws": _QUICK_DRAWS}}
     audited = f" ({entry['label']})" if "label" in entry else ""
     config = {
         "title": f"Audit of {predict or '/'.join(names)}{audited} on {Path(table).name}"[:200],
@@ -212,7 +215,7 @@ def audit(
         "methods": {name: {**method_options.get(name, {}), **sample} for name in methods or usual},
         "metrics": {name: {} for name in metrics or scored},
         "analyses": {name: {} for name, wanted in analyses.items() if wanted},
-        "controls": {"random": {"draws": _QUICK_DRAWS}} if quick else {},
+        "controls": controls,
         "engine": {"shortcuts": shortens and device_map is None, **machine},
         "report": {"figures": not quick},
     }

@@ -47,13 +47,9 @@ def sentences_of(rows: Sequence[Row], study: Study) -> list[str]:
     if len(alike) == 1:
         return list(alike)
     return [
-        f"{joined([_name(place, study) for place in places])}: {sentence}" if several else sentence
+        f"{joined([study.place(*place) for place in places])}: {sentence}" if several else sentence
         for sentence, places in alike.items()
     ]
-
-
-def _name(place: tuple[str, str], study: Study) -> str:
-    return f"{study.display('model', place[1])} on {study.display('dataset', place[0])}"
 
 
 def _level(study: Study, dataset: str) -> float:

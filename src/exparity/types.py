@@ -17,6 +17,8 @@ from typing import Any, Literal, NamedTuple, TypeGuard, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+Row = Mapping[str, Any]
+"""A row of a table: what it holds by column."""
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from exparity.core.escaping import csv_text
 from exparity.types import FloatArray, IntArray
+from exparity.types import Row as Row
 
 ID = pa.dictionary(pa.int32(), pa.string())
-Row = Mapping[str, Any]
 Record = TypeVar("Record")
 _LEFT_OUT = {"left_out": "where empty"}
 _NAMED = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.omnibus import Omnibus
 from exparity.stats.skill import ScaleTests
-from exparity.types import FloatArray
+from exparity.types import FloatArray, Row
 
 LEAST_CEILING = 0.2
 """Mean ceiling of a group below which there is hardly anything for explanations to foresee."""
@@ -57,7 +56,7 @@ _RIGHT = "right_"
 _FIELDS = tuple(AmongRight.__dataclass_fields__)
 
 
-def among_right(row: Mapping[str, Any]) -> dict[str, Any]:
+def among_right(row: Row) -> dict[str, Any]:
     """Return a row of a gap as it is among rightly predicted texts.
 
     Nothing is known of them on one scale of skill alone.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import TypeVar
 
-Row = TypeVar("Row", bound=Mapping[str, Any])
+from exparity.types import Row
+
+Test = TypeVar("Test", bound=Row)
 
 UNINFORMATIVE = ("collapsed", "constant", "label_mass_low", "rounding_noise")
 """Flags of tests that tell nothing about the explanations of a working classifier: it predicts one
@@ -13,16 +15,16 @@ class, all scores are equal, it hardly answers with a class, or the attributions
 errors."""
 
 
-def is_informative(row: Mapping[str, Any]) -> bool:
+def is_informative(row: Row) -> bool:
     """Return whether a test has none of the flags :data:`UNINFORMATIVE`."""
     return not any(flag in UNINFORMATIVE for flag in row.get("flags", ()))
 
 
-def informative(rows: Iterable[Row]) -> list[Row]:
+def informative(rows: Iterable[Test]) -> list[Test]:
     """Return the tests that count: in headlines, families and over seeds."""
     return [row for row in rows if is_informative(row)]
 
 
-def of_quantity(rows: Iterable[Row], quantity: str) -> list[Row]:
+def of_quantity(rows: Iterable[Test], quantity: str) -> list[Test]:
     """Return the tests of scores, or those of their excess; tests by hand are of scores."""
     return [row for row in rows if row.get("quantity", "score") == quantity]

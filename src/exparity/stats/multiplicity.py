@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from math import comb
 from typing import Any, Literal, NamedTuple
@@ -12,7 +12,7 @@ import numpy as np
 from exparity.core.grouping import grouped
 from exparity.core.settings import DEFAULTS
 from exparity.stats.informative import is_informative
-from exparity.types import FloatArray
+from exparity.types import FloatArray, Row
 
 CELL_IDS = ("dataset", "model", "method", "metric", "group_a", "group_b")
 """Ids that the tests of one cell share, which differ in the seed."""
@@ -140,15 +140,15 @@ def _alike_counts(n_groups: int) -> frozenset[int]:
     )
 
 
-def quantity_of(row: Mapping[str, Any]) -> str:
+def quantity_of(row: Row) -> str:
     """Return what is compared in a row; tests by hand are of scores."""
     return str(row.get("quantity", "score"))
 
 
 def families(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Row],
     family: Sequence[str],
-    part_of: Callable[[Mapping[str, Any]], str] = quantity_of,
+    part_of: Callable[[Row], str] = quantity_of,
 ) -> list[list[int]]:
     """Return the positions of the rows of each family.
 
@@ -166,7 +166,7 @@ def families(
 
 
 def adjust(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Row],
     family: Sequence[str] = ("dataset",),
     *,
     alpha: float = DEFAULTS.alpha,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from exparity.stats.multiplicity import CELL_IDS
+from exparity.types import Row
 
 OUTLYING = 3.5
 """Modified z-score from which a run stands out (Iglewicz and Hoaglin 1993)."""
@@ -16,7 +17,7 @@ _FEWEST_RUNS = 4
 _TO_NORMAL = 0.6745  # median absolute deviation of a standard normal distribution
 
 
-def deviations(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, int], float]:
+def deviations(rows: Iterable[Row]) -> dict[tuple[str, str, int], float]:
     """Return how far the gaps of each run are from those of the other runs of its model.
 
     In a cell (method, metric, pair of groups), a run's modified z-score is 0.6745 times the

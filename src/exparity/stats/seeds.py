@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from exparity.stats.informative import informative
-from exparity.types import FloatArray
+from exparity.types import FloatArray, Row
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ def majority(significant: int, total: int) -> bool:
     return 2 * significant > total
 
 
-def count_seeds(rows: Sequence[Mapping[str, Any]], threshold: float) -> SeedCounts:
+def count_seeds(rows: Sequence[Row], threshold: float) -> SeedCounts:
     """Count the seeds of one cell as the published study does."""
     significant = [row for row in rows if row["significant"]]
     effects = [row["cohens_d"] for row in significant or rows if row["cohens_d"] == row["cohens_d"]]
@@ -66,7 +65,7 @@ def count_seeds(rows: Sequence[Mapping[str, Any]], threshold: float) -> SeedCoun
     )
 
 
-def mean_effect(rows: Sequence[Mapping[str, Any]]) -> float:
+def mean_effect(rows: Sequence[Row]) -> float:
     """Return the mean of Cohen's d over all seeds that count and have one.
 
     It is NaN of none, and of infinite ones of both signs.
@@ -76,23 +75,23 @@ def mean_effect(rows: Sequence[Mapping[str, Any]]) -> float:
         return float(d.mean()) if len(d) else np.nan
 
 
-def has_both_signs(rows: Sequence[Mapping[str, Any]]) -> bool:
+def has_both_signs(rows: Sequence[Row]) -> bool:
     """Return whether seeds that count have opposite signs; arguments as :func:`mean_effect`."""
     return {-1, 1} <= {row["direction"] for row in informative(rows)}
 
 
-def sd_of_effects(rows: Sequence[Mapping[str, Any]]) -> float:
+def sd_of_effects(rows: Sequence[Row]) -> float:
     """Return the standard deviation of Cohen's d over all seeds that count, dividing by n − 1."""
     d = _effects(informative(rows))
     return float(d.std(ddof=1)) if len(d) > 1 and np.isfinite(d).all() else np.nan
 
 
-def _effects(rows: Sequence[Mapping[str, Any]]) -> FloatArray:
+def _effects(rows: Sequence[Row]) -> FloatArray:
     d = np.array([row["cohens_d"] for row in rows], dtype=np.float64)
     return d[~np.isnan(d)]
 
 
-def significant_share(rows: Sequence[Mapping[str, Any]], *, alpha: float) -> tuple[float, int]:
+def significant_share(rows: Sequence[Row], *, alpha: float) -> tuple[float, int]:
     """Return the share of Mann–Whitney tests that are significant, uncorrected, and their number.
 
     Tests without a p-value are not counted, nor those that are not

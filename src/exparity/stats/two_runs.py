@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from exparity.core.settings import DEFAULTS
 from exparity.stats.behrens_fisher import TwoErrors, critical_value, welch
 from exparity.stats.mean_gap import VARIANCES, Estimate
+from exparity.types import Row
 
 
 class GapDifference(NamedTuple):
@@ -36,7 +36,7 @@ class GapDifference(NamedTuple):
         return self.ci_low > 0 or self.ci_high < 0
 
 
-def gap_difference(second: Mapping[str, Any], first: Mapping[str, Any]) -> GapDifference:
+def gap_difference(second: Row, first: Row) -> GapDifference:
     """Compare the gaps of a cell over all trainings in two runs.
 
     The runs count as independent; the degrees of freedom of their trainings, and of their texts,
@@ -55,7 +55,7 @@ def gap_difference(second: Mapping[str, Any], first: Mapping[str, Any]) -> GapDi
     return GapDifference(estimate, estimate - half, estimate + half)
 
 
-def _errors(row: Mapping[str, Any]) -> TwoErrors:
+def _errors(row: Row) -> TwoErrors:
     """Return the variances of a row's d; NaN for a single training."""
     variances = (np.asarray(row[name], dtype=np.float64) for name in VARIANCES)
     errors = Estimate(np.zeros(()), *variances).errors

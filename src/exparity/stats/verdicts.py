@@ -24,7 +24,7 @@ from exparity.stats.multiplicity import (
 )
 from exparity.stats.power import detectable_effect
 from exparity.stats.skill import SCALES
-from exparity.types import FloatArray
+from exparity.types import FloatArray, Row
 
 SHARE_OF_CLAIM = 0.5
 """Share of α at which a claim counts: one half for equivalence, and one for gaps of any kind."""
@@ -99,7 +99,7 @@ JUDGED_COLUMNS = [f"{k}: {'string?' if v is None else 'float64'}" for k, v in JU
 
 
 def judge(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Row],
     family: Sequence[str] = ("dataset",),
     *,
     alpha: float = DEFAULTS.alpha,
@@ -138,12 +138,12 @@ def judge(
     return judged
 
 
-def is_description(row: Mapping[str, Any]) -> bool:
+def is_description(row: Row) -> bool:
     """Return whether the values of a row describe explanations, so that neither end is better."""
     return row.get("metric_kind") == "complexity"
 
 
-def _part_of(row: Mapping[str, Any]) -> str:
+def _part_of(row: Row) -> str:
     """Return what rows of one family share: they are told together, or of one quantity."""
     quantity = quantity_of(row)
     if not row.get("stands"):
@@ -170,7 +170,7 @@ STANDING = ("skill", "excess", "score")
 """Quantities of a cell, the most informative about its explanations first."""
 
 
-def standing(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def standing(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Return rows with ``stands``: whether each is the first of :data:`STANDING` of its cell.
 
     The quantities of random explanations, whose names begin with ``random_``, are cells of their
@@ -197,29 +197,29 @@ def standing(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def rank_of(row: Mapping[str, Any]) -> str:
+def rank_of(row: Row) -> str:
     """Return which of :data:`RANKS` a standing row of a method is told as."""
     if row["headline"]:
         return "headline"
     return "description" if is_description(row) else "beside"
 
 
-def foresees(row: Mapping[str, Any]) -> bool:
+def foresees(row: Row) -> bool:
     """Return whether a row is of a metric of the kind :data:`HEADLINE`."""
     return row.get("metric_kind") == HEADLINE
 
 
-def _method_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
+def _method_of(row: Row) -> tuple[Any, ...]:
     return tuple(row[name] for name in CELL_IDS if name != "metric")
 
 
-def _is_headline(row: Mapping[str, Any], foreseen: Collection[tuple[Any, ...]]) -> bool:
+def _is_headline(row: Row, foreseen: Collection[tuple[Any, ...]]) -> bool:
     if not row["stands"] or is_description(row):
         return False
     return foresees(row) or _method_of(row) not in foreseen
 
 
-def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[Any]]:
+def _judged(rows: Sequence[Row], alpha: float) -> dict[str, list[Any]]:
     level = SHARE_OF_CLAIM * alpha
     n_seeds = _column(rows, "n_seeds", 2)
     p_large = _column(rows, "p_large")
@@ -261,7 +261,7 @@ def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[A
     return columns
 
 
-def _gates(rows: Sequence[Mapping[str, Any]], p_mean: FloatArray) -> list[Gate]:
+def _gates(rows: Sequence[Row], p_mean: FloatArray) -> list[Gate]:
     """Return the cells of a family, each with the test of all its groups where there is one."""
     places: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     omnibus = _column(rows, "omnibus_p")
@@ -288,11 +288,11 @@ def _on_pairs(gates: Sequence[Gate], p: FloatArray, n_rows: int) -> list[float]:
     return values.tolist()
 
 
-def _column(rows: Sequence[Mapping[str, Any]], name: str, missing: float = np.nan) -> FloatArray:
+def _column(rows: Sequence[Row], name: str, missing: float = np.nan) -> FloatArray:
     return np.array([row.get(name, missing) for row in rows], dtype=np.float64)
 
 
-def _planned(rows: Sequence[Mapping[str, Any]], level: float) -> dict[str, FloatArray]:
+def _planned(rows: Sequence[Row], level: float) -> dict[str, FloatArray]:
     """Return what would be found at a level, now and in larger studies, and the share of texts."""
     n_seeds = _column(rows, "n_seeds", 2)
     sd = _column(rows, "pooled_sd", 1.0)
@@ -314,7 +314,7 @@ def _planned(rows: Sequence[Mapping[str, Any]], level: float) -> dict[str, Float
     return planned
 
 
-def _signs_by_scale(rows: Sequence[Mapping[str, Any]], level: float) -> FloatArray:
+def _signs_by_scale(rows: Sequence[Row], level: float) -> FloatArray:
     """Return the sign of each row's gap on each scale that is *different* by itself: (scales, n).
 
     It is 0 on the others: where no gap is shown, or one that is shown to be small, or none is

@@ -17,13 +17,13 @@ SOURCE = Path(__file__).parents[1] / "src" / "exparity"
 
 # A commit that lowers a count lowers its line here too; no commit raises one.
 MOST = {
-    "pairs": 190,
-    "unpacked": 30,
-    "vague_names": 470,
-    "any": 1000,
-    "text_keys": 1200,
-    "long_functions": 15,
-    "deep_comprehensions": 5,
+    "pairs": 164,
+    "unpacked": 24,
+    "vague_names": 399,
+    "any": 937,
+    "text_keys": 1136,
+    "long_functions": 13,
+    "deep_comprehensions": 4,
 }
 
 VAGUE = {"asked", "each", "every", "found", "given", "id", "made"}

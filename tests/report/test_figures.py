@@ -26,7 +26,7 @@ from exparity.report.gather import gather
 from exparity.report.names import fitted
 from exparity.report.picture import RANDOM, RANDOM_SCORES, picture_of
 from exparity.report.spreads import score_spread
-from exparity.report.tables import disparity_tables
+from exparity.report.tables import as_it_stands, disparity_tables, quantity_of
 from exparity.report.verdicts import is_random
 
 SETTINGS = config(datasets=1, models=2, seeds=3, methods=3, metrics=2)
@@ -208,6 +208,23 @@ class TestEffects:
                 assert tuple(effects) in ticks
             assert [x for _, x, _ in found] == pytest.approx([d for d, _ in expected])
             assert [filled for *_, filled in found] == [filled for _, filled in expected]
+
+    def test_the_report_draws_what_verdicts_stand_on(self, study, table, names):
+        standing = as_it_stands(table, 0.2)
+        quantities = {metric: quantity_of(table, metric) for metric in table.metrics}
+        assert set(quantities.values()) == {"excess"}
+        for key, cell in standing.cells.items():
+            excess = [row["cohens_d"] for row in table.cells[key].tests["excess"]]
+            assert [row["cohens_d"] for row in cell.tests["score"]] == excess
+            assert cell.mean_d_all == pytest.approx(sum(excess) / len(excess))
+            assert cell.mean_d_all != table.cells[key].mean_d_all
+        with house_style():
+            figure = effects_figure(
+                standing, WIDTHS["2col"], names, threshold=0.2, quantities=quantities
+            )
+        titles = [axes.get_title(loc="left") for axes in figure.axes]
+        assert len(titles) == len(table.metrics)
+        assert all(title.endswith(", excess") for title in titles)
 
     def test_infinite_and_undefined_effects(self, study, table, names):
         keys = list(table.cells)[:2]

@@ -195,7 +195,9 @@ class Study:
         entry = METRICS.get(self.metrics[metric])
         if entry.facts.kind == HEADLINE:
             return "how well explanations foresee the classifier"
-        return f"{in_sentence(self.display('metric', metric))} ({in_sentence(entry.summary)})"
+        lower = "; lower is better" if entry.facts.direction == "lower" else ""
+        name = in_sentence(self.display("metric", metric))
+        return f"{name} ({in_sentence(entry.summary)}{lower})"
 
     def arrow(self, metric: str) -> str:
         """Return ↑ where higher values of a metric are better, else ↓."""

@@ -7,7 +7,7 @@ effect is considerable, and is coloured by the group with the higher scores.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from operator import itemgetter
 from typing import Any
@@ -97,6 +97,26 @@ def tables_of(
             cells[key] = Cell(**counts, tests=tests, verdicts=judged)
         tables.append(Table(dataset, a, b, models, methods, metrics, cells))
     return tables
+
+
+def as_it_stands(table: Table, threshold: float) -> Table:
+    """Return a table whose tests are those of the quantity that each cell stands on."""
+    cells = {}
+    for key, cell in table.cells.items():
+        tests = cell.tests.get(cell.standing.get("quantity", "score"), cell.tests["score"])
+        counts = vars(count_seeds(tests, threshold))
+        cells[key] = replace(cell, **counts, tests={**cell.tests, "score": tests})
+    return replace(table, cells=cells)
+
+
+def quantity_of(table: Table, metric: str) -> str:
+    """Return what the cells of a metric stand on; ``score`` where they differ in it."""
+    quantities = {
+        cell.standing.get("quantity", "score")
+        for key, cell in table.cells.items()
+        if key[2] == metric
+    }
+    return quantities.pop() if len(quantities) == 1 else "score"
 
 
 def disparity_tables(study: Study) -> list[Table]:

@@ -148,7 +148,7 @@ def _more_of(study: Study, undecided: Sequence[Row], n_judged: int, is_partly: b
     if study.one_training:
         least = detectable(undecided)
         if least == least:
-            shown = f"; half of them could show differences of {_sizes(least)} or more alone"
+            shown = f"; half of them could only show differences above {_sizes(least)}"
     elif known:
         size = _sizes(median(known))
         shown = f"; with twice as many, half of these would show a difference of {size}"

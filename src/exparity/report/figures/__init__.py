@@ -31,7 +31,7 @@ from exparity.report.gather import Study
 from exparity.report.picture import picture_of
 from exparity.report.quality import quality_tables
 from exparity.report.spreads import score_spread
-from exparity.report.tables import Table
+from exparity.report.tables import Table, as_it_stands, quantity_of
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +112,13 @@ def _of_verdicts(study: Study) -> Draw | None:
 
 def _of_effects(study: Study, table: Table) -> Draw:
     threshold = study.statistics.threshold
-    return partial(effects_figure, table, names=study.name, threshold=threshold)
+    return partial(
+        effects_figure,
+        as_it_stands(table, threshold),
+        names=study.name,
+        threshold=threshold,
+        quantities={metric: quantity_of(table, metric) for metric in table.metrics},
+    )
 
 
 def _of_roc(study: Study, dataset: str) -> Draw | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from itertools import chain, cycle
+from types import MappingProxyType
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -30,8 +31,18 @@ _COLUMNS = 2, 4
 """Most panels side by side, of one column of a page and of two."""
 
 
-def effects_figure(table: Table, width: float, names: Names, *, threshold: float) -> Figure:
-    """Draw the effect sizes, with the range below the threshold in grey."""
+def effects_figure(
+    table: Table,
+    width: float,
+    names: Names,
+    *,
+    threshold: float,
+    quantities: Mapping[str, str] = MappingProxyType({}),
+) -> Figure:
+    """Draw the effect sizes, with the range below the threshold in grey.
+
+    ``quantities`` are what the effects of a metric are of, where that is not its score.
+    """
     panels = len(table.metrics)
     columns = min(_COLUMNS[width > WIDTHS["1col"]], panels)
     lines = math.ceil(panels / columns)
@@ -50,7 +61,9 @@ def effects_figure(table: Table, width: float, names: Names, *, threshold: float
         _panel(axes, table, metric, styles, limit)
         axes.set_xlim(-limit, limit)
         without_line(axes, "y")
-        axes.set_title(fitted(names("metric", metric), 20))
+        of_what = quantities.get(metric, "score")
+        kind = "" if of_what == "score" else f", {of_what}"
+        axes.set_title(f"{fitted(names('metric', metric), 20 - len(kind))}{kind}")
         axes.tick_params(labelbottom=i + columns >= panels)
     methods = [fitted(names("method", method), 20) for method in table.methods]
     grid[0, 0].set_yticks(range(len(methods)), methods)

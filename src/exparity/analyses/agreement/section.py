@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.columns import Export, Row, plain_schema
+from exparity.artefacts.columns import Export, Row, plain_schema, records
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study
 from exparity.report.verdicts import verdict_of
@@ -21,39 +22,63 @@ _COLUMNS = plain_schema(
 )
 
 
+@dataclass(frozen=True)
+class _Compared:
+    """The agreement of two groups by one measure, as the verdicts have it."""
+
+    dataset: str
+    model: str
+    groups: Sequence[str]
+    between: str
+    method_a: str
+    method_b: str
+    measure: str
+    group_a: str
+    group_b: str
+    mean_a: float
+    mean_b: float
+    d: float
+    verdict: str | None
+
+    @property
+    def width(self) -> tuple[bool, float]:
+        """How wide the gap is: one that counts as such is wider than any other."""
+        is_gap = verdict_of(self.verdict).is_gap if self.verdict else False
+        return is_gap, abs(self.d) if self.d == self.d else -1.0
+
+
 def agreement_tables(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Put the rows of the agreement artefact into one table for each dataset and model.
 
     Its ``lines`` are by ``methods`` and ``trainings``; all pairs of methods come first. The
     ``cells`` of a line are by measure: the mean of each group, and the widest gap of two groups.
     """
-    pair = itemgetter("method_a", "method_b")
+    pair = attrgetter("method_a", "method_b")
+    by_model = grouped(records(_Compared, rows), attrgetter("dataset", "model"))
     return [
         {
-            **{name: part[0][name] for name in ("dataset", "model", "groups")},
+            "dataset": dataset,
+            "model": model,
+            "groups": part[0].groups,
             "lines": {
                 between: [_line(same_pair) for same_pair in grouped(compared, pair).values()]
-                for between, compared in grouped(part, itemgetter("between")).items()
+                for between, compared in grouped(part, attrgetter("between")).items()
             },
         }
-        for part in grouped(rows, itemgetter("dataset", "model")).values()
+        for (dataset, model), part in by_model.items()
     ]
 
 
-def _line(rows: Sequence[Row]) -> dict[str, Any]:
+def _line(compared: Sequence[_Compared]) -> dict[str, Any]:
     cells = {}
-    by_measure = grouped(rows, itemgetter("measure"))
+    by_measure = grouped(compared, attrgetter("measure"))
     for measure in MEASURES:
         if pairs := by_measure.get(measure):
-            means = {row[f"group_{side}"]: row[f"mean_{side}"] for side in "ab" for row in pairs}
-            cells[measure] = means, max(pairs, key=_width)
-    return {**{name: rows[0][name] for name in ("method_a", "method_b")}, "cells": cells}
-
-
-def _width(row: Row) -> tuple[bool, float]:
-    """Return how wide a gap is: one that counts as such is wider than any other."""
-    is_gap = bool(row["verdict"]) and verdict_of(row["verdict"]).is_gap
-    return is_gap, abs(row["d"]) if row["d"] == row["d"] else -1.0
+            means = {pair.group_a: pair.mean_a for pair in pairs}
+            means |= {pair.group_b: pair.mean_b for pair in pairs}
+            cells[measure] = means, max(pairs, key=attrgetter("width"))
+    first = compared[0]
+    return {"method_a": first.method_a, "method_b": first.method_b, "cells": cells}
 
 
 def findings(rows: Sequence[Row], study: Study) -> Findings:

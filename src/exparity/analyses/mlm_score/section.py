@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.columns import Export, Row, plain_schema
+from exparity.artefacts.columns import Export, Row, plain_schema, records
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study
 from exparity.report.reading import mean_and_sd
@@ -25,6 +26,20 @@ _COLUMNS = plain_schema(
 )
 
 
+@dataclass(frozen=True)
+class _Text:
+    """The scores of a text in one training, as the artefact has them."""
+
+    dataset: str
+    model: str
+    seed: int
+    group: str
+    match_id: str | None
+    mlm_score: float
+    log_likelihood: float
+    groups: Sequence[str]
+
+
 def mlm_lines(rows: Sequence[Row], alpha: float) -> list[dict[str, Any]]:
     """Compare the MLM scores of groups, model by model.
 
@@ -34,28 +49,29 @@ def mlm_lines(rows: Sequence[Row], alpha: float) -> list[dict[str, Any]]:
         the first member's words are likelier, where ties count half; and ``n``, texts of a seed.
     """
     return [
-        _line(a, b, list(grouped(texts, itemgetter("seed")).values()), alpha)
-        for texts in grouped(rows, itemgetter("dataset", "model")).values()
-        for a, b in combinations(texts[0]["groups"], 2)
+        _line(a, b, list(grouped(texts, attrgetter("seed")).values()), alpha)
+        for texts in grouped(records(_Text, rows), attrgetter("dataset", "model")).values()
+        for a, b in combinations(texts[0].groups, 2)
     ]
 
 
-def _line(a: str, b: str, seeds: Sequence[Sequence[Row]], alpha: float) -> dict[str, Any]:
-    members = [[row for row in rows if row["group"] in (a, b)] for rows in seeds]
+def _line(a: str, b: str, seeds: Sequence[Sequence[_Text]], alpha: float) -> dict[str, Any]:
+    members = [[text for text in texts if text.group in (a, b)] for texts in seeds]
     comparisons = [
         compare_groups(
-            [row["mlm_score"] for row in rows],
-            [row["group"] for row in rows],
+            [text.mlm_score for text in texts],
+            [text.group for text in texts],
             (a, b),
-            [row["match_id"] for row in rows],
+            [text.match_id for text in texts],
             alpha=alpha,
             resamples=0,
         )
-        for rows in members
+        for texts in members
     ]
     p = [comparison.wilcoxon_p for comparison in comparisons]
     return {
-        **{name: seeds[0][0][name] for name in ("dataset", "model")},
+        "dataset": seeds[0][0].dataset,
+        "model": seeds[0][0].model,
         "group_a": a,
         "group_b": b,
         "mean_a": mean_and_sd([comparison.mean_a for comparison in comparisons])[0],
@@ -63,14 +79,14 @@ def _line(a: str, b: str, seeds: Sequence[Sequence[Row]], alpha: float) -> dict[
         "difference": mean_and_sd([comparison.mean_difference for comparison in comparisons])[0],
         "significant": sum(value <= alpha for value in p),
         "tested": sum(value == value for value in p),
-        "likelier": mean_and_sd([_share_likelier(rows, a, b) for rows in members])[0],
-        "n": max(len(rows) for rows in seeds),
+        "likelier": mean_and_sd([_share_likelier(texts, a, b) for texts in members])[0],
+        "n": max(len(texts) for texts in seeds),
     }
 
 
-def _share_likelier(rows: Sequence[Row], a: str, b: str) -> float:
-    matched = grouped((r for r in rows if r["match_id"] is not None), itemgetter("match_id"))
-    sets = ({r["group"]: r["log_likelihood"] for r in members} for members in matched.values())
+def _share_likelier(texts: Sequence[_Text], a: str, b: str) -> float:
+    matched = grouped((t for t in texts if t.match_id is not None), attrgetter("match_id"))
+    sets = ({t.group: t.log_likelihood for t in members} for members in matched.values())
     gaps = np.array([members[a] - members[b] for members in sets if len(members) == 2])
     defined = gaps[~np.isnan(gaps)]
     return float(((defined > 0) + 0.5 * (defined == 0)).mean()) if len(defined) else np.nan

@@ -14,8 +14,10 @@ from rich.text import Text
 
 from exparity.core.escaping import visible
 from exparity.core.formats import coverage, signed
+from exparity.core.settings import DEFAULTS
 from exparity.report.gather import by_cell_and_quantity
 from exparity.report.means import MeanTable
+from exparity.report.over_groups import lines_over_all_groups
 from exparity.report.preference import favoured_group
 from exparity.report.tables import by_table
 from exparity.report.verdicts import (
@@ -53,8 +55,13 @@ def means_of(tables: Iterable[MeanTable], confidence: float) -> Iterator[Rendera
         yield table_of(("model", "method", "metric", "mean", coverage(confidence)), lines)
 
 
-def verdicts_of(rows: Rows, threshold: float, confidence: float) -> Iterator[RenderableType]:
-    """Yield the counts of verdicts, the verdict of each cell, and the meaning of the verdicts."""
+def verdicts_of(
+    rows: Rows, threshold: float, confidence: float, alpha: float = DEFAULTS.alpha
+) -> Iterator[RenderableType]:
+    """Yield the counts of verdicts, the verdict of each cell, and the meaning of the verdicts.
+
+    Of three groups or more, lines on all of them precede the pairs.
+    """
     judged = [row for row in rows if row["stands"] and not is_random(row)]
     if not judged:
         return
@@ -70,6 +77,8 @@ def verdicts_of(rows: Rows, threshold: float, confidence: float) -> Iterator[Ren
             f"{QUANTITIES[counted.quantity]}: decided {counted.decided} of {counted.total} "
             f"cells (strict: {counted.strict}): {', '.join(words)}"
         )
+    for line in lines_over_all_groups(judged, alpha):
+        yield plain_text(line)
     cells = by_cell_and_quantity(row for row in rows if not is_random(row))
     for (dataset, a, b), of_table in by_table(judged).items():
         yield ""

@@ -89,7 +89,9 @@ def show(
     parts: list[Iterable[RenderableType]] = [[visible(grid.title)]] if grid and grid.title else []
     parts.append(answers)
     if cells or not answers:
-        parts.append(verdicts_of(verdicts, statistics.threshold, statistics.confidence))
+        parts.append(
+            verdicts_of(verdicts, statistics.threshold, statistics.confidence, statistics.alpha)
+        )
     elif verdicts:
         parts.append(["", "With --cells, the verdict of each comparison is printed."])
     means_shown = mean_tables([MeanLine(**row) for row in means])

@@ -12,6 +12,7 @@ from exparity.core.grouping import grouped
 from exparity.report.conclusions.answer import Answer
 from exparity.report.context import Context
 from exparity.report.gather import Study
+from exparity.report.over_groups import OverAllGroups, over_all_groups
 from exparity.report.preference import favoured_group, levels_of, other_group, preference_of
 from exparity.report.tables import Row
 from exparity.report.verdicts import (
@@ -87,16 +88,32 @@ class Place:
         return "; ".join(parts)
 
     def _of_pairs(self) -> str:
-        """Return what is said where more than two groups are compared."""
+        """Return what is said where more than two groups are compared: all at once, then pairs."""
         gaps = [row for row in self.rows if is_gap(row)]
-        groups = len(self.study.declared(self.dataset).groups)
-        of_pairs = grouped(gaps, itemgetter("group_a", "group_b"))
+        n_groups = len(self.study.declared(self.dataset).groups)
+        n_pairs = len(self.pairs)
+        if all(map(is_alike, self.rows)):
+            return (
+                f"no group differs from another: all {n_pairs} pairs of the {n_groups} groups are "
+                "alike"
+            )
+        cells = over_all_groups(self.rows, self.study.statistics.alpha)
+        differing = [cell for cell in cells if cell.differs]
+        if not differing:
+            untested = [cell for cell in cells if not cell.is_tested]
+            if len(untested) == len(cells):
+                return f"the {n_groups} groups could not be tested"
+            missing = f"; not tested: {self._with_cells(cells, untested)}" if untested else ""
+            return (
+                f"none of the {n_groups} groups is shown to differ from another, nor are all "
+                f"shown to be alike{missing}"
+            )
+        told = f"groups differ with {self._with_cells(cells, differing)}"
         if not gaps:
-            if all(map(is_alike, self.rows)):
-                return f"all {len(self.pairs)} pairs of the {groups} groups are alike"
-            return f"no two of the {groups} groups are shown to differ, nor all to be alike"
+            return f"{told}, but no pair of the {n_groups} groups is shown to"
         largest = max(gaps, key=effect_size)
-        told = f"{len(of_pairs)} of {len(self.pairs)} pairs of groups differ"
+        n_differing = len(grouped(gaps, itemgetter("group_a", "group_b")))
+        told = f"{told}: {n_differing} of {n_pairs} pairs"
         if not verdict_of(largest["verdict"]).favours:
             return told
         favoured = favoured_group(largest)
@@ -104,6 +121,11 @@ class Place:
             f"{told}, most of all {favoured} and {other_group(largest)}: {favoured} texts "
             f"{preference_of(largest).in_words} ({self._item(largest)})"
         )
+
+    def _with_cells(self, cells: Sequence[OverAllGroups], chosen: Sequence[OverAllGroups]) -> str:
+        """Return the methods of some cells, each of which has a row for every pair of groups."""
+        first = replace(self, rows=[cell.rows[0] for cell in cells])
+        return first._with([cell.rows[0] for cell in chosen])
 
     def _gaps(self) -> Iterator[str]:
         """Yield a part for each group that gaps favour, and one for those that favour none."""

@@ -11,6 +11,7 @@ from exparity.core.formats import coverage, signed
 from exparity.report.charts import effects_chart
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
+from exparity.report.over_groups import lines_over_all_groups
 from exparity.report.picture import look_of
 from exparity.report.tables import MOST_PAIRS, Cell, Row, Table, by_dataset
 from exparity.report.verdicts import (
@@ -222,6 +223,9 @@ def build(context: Context) -> Content | None:
             "tables": tables,
             "by_dataset": by_dataset(tables),
             "groups_of_many": {d: _groups(of) for d, of in _of_many_groups(tables).items()},
+            "over_groups": [
+                *lines_over_all_groups(study.standing, study.statistics.alpha, study.display)
+            ],
             "numbers": [{key: next(number) for key in table.cells} for table in tables],
             "kinds": list(dict.fromkeys(study.metric_facts(id).kind for id in study.metrics)),
             "signs": {sign for sign, is_shown in signs.items() if is_shown},

@@ -1,0 +1,164 @@
+"""Whatever the verdicts, no sentence of the answers says what its numbers do not."""
+
+import io
+import math
+import re
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_up import config, grid_of, make_study
+from rich.console import Console
+
+from exparity.report.conclusions import conclusions_of
+from exparity.report.context import Context
+from exparity.report.gather import gather
+from exparity.report.preference import favoured_group, other_group
+from exparity.report.sections.disparity import build
+from exparity.report.sections.findings import _COUNTED, in_plain_words
+from exparity.report.terminal import verdicts_of
+from exparity.report.verdicts import (
+    QUANTITIES,
+    is_alike,
+    is_decided,
+    is_gap,
+    is_random,
+    verdict_of,
+)
+from exparity.stats.verdicts import RANKS, VERDICTS, is_description
+
+GROUPS = ("north", "east", "south", "west")
+WORDS = [*(verdict.id for verdict in VERDICTS), None]
+
+
+@pytest.fixture(scope="module", params=[2, 4], ids=["two_groups", "four_groups"])
+def study(request, tmp_path_factory):
+    groups = GROUPS[: request.param]
+    options = config(datasets=1, models=1, seeds=2, methods=2, metrics=5)
+    folder = make_study(
+        tmp_path_factory.mktemp("answers"), options, pairs=12, groups=groups
+    )  # fmt: skip
+    gathered = gather(folder, grid_of(options))
+    return lambda: gathered  # hypothesis would write out a study
+
+
+def judged(study, seed):
+    """Return the study with other verdicts, sides of gaps and tests of all groups."""
+    rng = np.random.default_rng(seed)
+    words = [WORDS, WORDS[:1], WORDS[-2:-1], WORDS[-1:], WORDS[:2]][rng.integers(5)]
+    gates = {}
+    rows = []
+    for row in study.judged:
+        if row["stands"] and not is_random(row):
+            word = words[rng.integers(len(words))]
+            d = float(rng.choice([-1.5, -0.3, 0.3, 1.5]))
+            cell = tuple(row[name] for name in ("dataset", "model", "method", "metric"))
+            gate = gates.setdefault(cell, float(rng.choice([0.001, 0.4])))
+            is_higher_better = row["metric_direction"] != "lower" or row["quantity"] == "skill"
+            favoured = row["group_a"] if (d > 0) == is_higher_better else row["group_b"]
+            has_gate = word and len(study.declared("data_0").groups) > 2
+            row = {
+                **row,
+                **{"verdict": word, "verdict_strict": word, "d": d, "rms_gap": abs(d)},
+                "flags": [] if word else ["too_few"],
+                "better_group": None if is_description(row) else favoured,
+                "omnibus_p_bh": gate if has_gate else math.nan,
+            }
+        rows.append(row)
+    return replace(study, judged=rows)
+
+
+def answers_of(study):
+    answers = conclusions_of(Context(study, study.results))
+    return [" ".join([answer.text, *answer.more]) for answer in answers.values()]
+
+
+def is_shown(rows):
+    return any(is_gap(row) for row in rows)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=15)
+def test_answers_agree_with_the_verdicts(study, seed):
+    drawn = judged(study(), seed)
+    rows = drawn.standing
+    _, gaps, *_, advice = answers_of(drawn)
+    tested = [row for row in rows if row["verdict"]]
+    if not tested:
+        assert gaps.startswith("Unknown")
+        assert "differ" not in gaps
+    for one, other in combinations(GROUPS, 2):
+        for favoured in (one, other):
+            unfavoured = other if favoured == one else one
+            if f"most of all {favoured} and {unfavoured}" in gaps:
+                assert any(is_gap(row) and favoured_group(row) == favoured
+                           and other_group(row) == unfavoured for row in rows)  # fmt: skip
+    for favoured in re.findall(r"(\w+) texts (?:have|are more conc|foresee)", gaps):
+        assert any(is_gap(row) and verdict_of(row["verdict"]).favours for row in rows)
+        assert favoured in GROUPS
+    for said in re.findall(r"(\d+) of (\d+) pairs", gaps):
+        assert int(said[0]) <= int(said[1]) == 6
+        assert int(said[0]) > 0
+        assert is_shown(rows)
+    if "all 6 pairs of the 4 groups are alike" in gaps:
+        assert any(map(is_alike, rows))
+    if "groups differ with" in gaps and "but no pair" in gaps:
+        assert any(row["omnibus_p_bh"] <= 0.025 for row in rows)
+    if all(map(is_alike, rows)):
+        assert "differ with" not in gaps
+    undecided = sum(not is_decided(row["verdict"]) for row in tested)
+    for said in re.findall(r"(\d+) of (\d+) tested comparisons", advice):
+        assert [*map(int, said)] == [undecided, len(tested)]
+    if "Nothing, for these groups" in advice:
+        assert len(tested) == len(rows)
+        assert not is_shown(rows)
+        assert not undecided
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=15)
+def test_show_and_page_count_the_same_comparisons(study, seed):
+    drawn = judged(study(), seed)
+    context = Context(drawn, drawn.results)
+    console = Console(width=10_000, file=io.StringIO())
+    for part in verdicts_of(drawn.judged, 0.2, 0.95):
+        console.print(part)
+    of_show = Counter()
+    of_page = Counter()
+    for line in console.file.getvalue().splitlines():
+        label, _, counts = line.partition(": decided ")
+        if label in [QUANTITIES[rank] for rank in RANKS]:
+            decided, total = re.match(r"(\d+) of (\d+) cells", counts).groups()
+            of_show.update(decided=int(decided), total=int(total))
+    beginnings = [words.split("{clear}")[0] for words in _COUNTED.values()]
+    for line in in_plain_words(context):
+        for beginning in beginnings:
+            if found := re.match(rf"{re.escape(beginning)}([\d,]+) of ([\d,]+)", line):
+                of_page.update(decided=int(found[1]), total=int(found[2]))
+    assert of_show == of_page
+    assert of_page["total"] == len(drawn.standing)
+    of_cells = sum(len(table.cells) for table in context.tables)
+    assert of_cells == of_page["total"]
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=15)
+def test_lines_on_all_groups_are_on_terminal_and_page(study, seed):
+    drawn = judged(study(), seed)
+    console = Console(width=10_000, file=io.StringIO())
+    for part in verdicts_of(drawn.judged, 0.2, 0.95, drawn.statistics.alpha):
+        console.print(part)
+    on_page = build(Context(drawn, drawn.results)).values["over_groups"]
+    on_terminal = [
+        line for line in console.file.getvalue().splitlines() if ", all groups: " in line
+    ]
+    has_several = len(drawn.declared("data_0").groups) > 2
+    n_cells = len({(row["model"], row["metric"]) for row in drawn.standing})
+    assert len(on_page) == len(on_terminal) == has_several * n_cells
+    for line in on_page:
+        if "groups differ with" in line:
+            assert is_shown(drawn.standing)

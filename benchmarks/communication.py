@@ -1,0 +1,177 @@
+"""Measure what communication calls a gap, by simulation.
+
+Usage: python benchmarks/communication.py [--runs N] [--texts N] [--only SETTING ...]
+
+A classifier of four classes is additive: some words of a text speak for a class, others hardly, and
+what the words do not say is noise. An explanation has each word's true weight for the decision and
+an error. What a setting names is of the second group alone. As many texts of each group are
+explained in one training, and the student learns from both. A run is *different* where p ≤ 0.05.
+The columns are shares of runs in
+percent, by what is compared; a skill has to differ on both ways. The last two are the skills of the
+groups, on the way to the whole text.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from exparity.metrics import Messages
+from exparity.metrics.communication import communication
+from exparity.stats.crossed import crossed_tests
+from exparity.stats.skill import Scale, linearised, on_all_scales
+from exparity.types import FloatArray, IntArray
+
+ALPHA, DRAWS, SHARE = 0.05, 2, 0.2
+CLASSES, TELLING, FILLERS = 4, 12, 150
+WEIGHT, LEAST, ERROR = 1.5, 0.1, 0.7
+ORDER = ("first", "second")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Texts of a group, what the classifier makes of them, and their explanations.
+
+    Attributes:
+        texts: share of the texts of a setting.
+        n: words of a text.
+        telling: words of a text that speak for its class.
+        certainty: factor of all weights.
+        unsaid: standard deviation of what the classifier decides by beside the words.
+        error: standard deviation of the error of an explanation, over that of its words' weights.
+        own_words: whether other words tell its classes.
+    """
+
+    texts: float = 1.0
+    n: int = 15
+    telling: int = 2
+    certainty: float = 1.0
+    unsaid: float = 0.7
+    error: float = ERROR
+    own_words: bool = False
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Texts of a group as a run has them.
+
+    Attributes:
+        words: (n, t) numbers of the words.
+        decisions: (n,) class that the classifier decides for.
+        scores: (n, t) attributions.
+    """
+
+    words: IntArray
+    decisions: IntArray
+    scores: FloatArray
+
+
+def explained(
+    group: Group, n_texts: int, weights: FloatArray, rng: np.random.Generator
+) -> Explained:
+    """Draw texts of a group; ``weights`` are the (v, c) weights of all words."""
+    classes = rng.integers(0, CLASSES, n_texts)
+    first = CLASSES * TELLING if group.own_words else 0
+    words = 2 * CLASSES * TELLING + rng.integers(0, FILLERS, (n_texts, group.n))
+    own = rng.integers(0, TELLING, (n_texts, group.telling))
+    words[:, : group.telling] = first + classes[:, None] * TELLING + own
+    words = rng.permuted(words, axis=1)
+    logits = group.certainty * weights[words].sum(axis=1)
+    decisions = (logits + group.unsaid * rng.normal(size=logits.shape)).argmax(axis=1)
+    of_words = np.take_along_axis(weights[words], decisions[:, None, None], axis=2)[..., 0]
+    true = group.certainty * (of_words - weights[words].mean(axis=2))
+    error = group.error * true.std(axis=1, keepdims=True)
+    return Explained(words, decisions, true + error * rng.normal(size=true.shape))
+
+
+def messages_of(texts: list[Explained], orders: list[FloatArray], share: float) -> Messages:
+    """Return the words of the largest values of each text, of all groups."""
+    named: list[frozenset[str]] = []
+    groups: list[str] = []
+    for own, values, name in zip(texts, orders, ORDER, strict=True):
+        count = max(1, int(share * own.words.shape[1] + 0.5))
+        places = np.argsort(-values, axis=1, kind="stable")[:, :count]
+        chosen = np.take_along_axis(own.words, places, axis=1)
+        named += [frozenset(map(str, row)) for row in chosen.tolist()]
+        groups += [name] * len(values)
+    decisions = np.concatenate([own.decisions for own in texts])
+    return Messages(named, decisions, [str(i) for i in range(len(named))], groups)
+
+
+def run(pair: tuple[Group, Group], n_texts: int, rng: np.random.Generator) -> dict[str, float]:
+    """Return what one study of two groups shows."""
+    weights = rng.normal(0, LEAST, (2 * CLASSES * TELLING + FILLERS, CLASSES))
+    for word in range(2 * CLASSES * TELLING):
+        weights[word, word // TELLING % CLASSES] += WEIGHT * (1 + 0.3 * rng.uniform(-1, 1))
+    texts = [explained(group, int(group.texts * n_texts), weights, rng) for group in pair]
+    success = communication(messages_of(texts, [own.scores for own in texts], SHARE))
+    drawn = []
+    for _ in range(DRAWS):
+        orders = [rng.random(own.words.shape) for own in texts]
+        drawn.append(communication(messages_of(texts, orders, SHARE)))
+    chance = np.mean(drawn, axis=0)
+    ceiling = communication(messages_of(texts, [own.scores for own in texts], 1.0))
+    groups = [name for own, name in zip(texts, ORDER, strict=True) for _ in own.words]
+    excess = success - chance
+    ways: dict[Scale, FloatArray] = {
+        "score": linearised(excess, ceiling - chance, groups),
+        "ideal": linearised(excess, 1 - chance, groups),
+    }
+    tests = {scale: crossed_tests([values], groups, ORDER)[0] for scale, values in ways.items()}
+    both, _ = on_all_scales(tests)
+    (of_success,) = crossed_tests([success], groups, ORDER)
+    (of_excess,) = crossed_tests([excess], groups, ORDER)
+    is_first = np.array(groups) == ORDER[0]
+    return {
+        "success": 100.0 * (of_success.p_mean <= ALPHA),
+        "excess": 100.0 * (of_excess.p_mean <= ALPHA),
+        "to the whole text": 100.0 * (tests["score"].p_mean <= ALPHA),
+        "to certainty": 100.0 * (tests["ideal"].p_mean <= ALPHA),
+        "skill": 100.0 * (both.p_mean <= ALPHA),
+        "first": float(ways["score"][is_first].mean()),
+        "second": float(ways["score"][~is_first].mean()),
+    }
+
+
+PLAIN = Group()
+SETTINGS = {
+    "nothing": (PLAIN, PLAIN),
+    "twice as sure": (PLAIN, replace(PLAIN, certainty=2.0)),
+    "decides by more than words": (PLAIN, replace(PLAIN, unsaid=2.0)),
+    "four telling words": (PLAIN, replace(PLAIN, telling=4)),
+    "a third of the texts": (PLAIN, replace(PLAIN, texts=0.33)),
+    "other words tell": (PLAIN, replace(PLAIN, own_words=True)),
+    "length 10 / 20": (replace(PLAIN, n=10), replace(PLAIN, n=20)),
+    "error 1.5": (PLAIN, replace(PLAIN, error=1.5)),
+    "error 1.5, twice as sure": (PLAIN, replace(PLAIN, error=1.5, certainty=2.0)),
+    "error 1.5, the first twice as sure": (
+        replace(PLAIN, certainty=2.0),
+        replace(PLAIN, error=1.5),
+    ),
+    "error 4": (PLAIN, replace(PLAIN, error=4.0)),
+}
+
+
+def main() -> None:
+    """Print a table of all settings."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--texts", type=int, default=150)
+    parser.add_argument("--only", choices=SETTINGS, nargs="*", default=[*SETTINGS])
+    options = parser.parse_args()
+    table = {}
+    for number, (name, pair) in enumerate(SETTINGS.items()):
+        if name not in options.only:
+            continue
+        rng = np.random.default_rng(number)
+        rows = [run(pair, options.texts, rng) for _ in range(options.runs)]
+        table[name] = pd.DataFrame(rows).mean()
+        print(name, table[name].round(2).to_dict(), flush=True)
+    print(pd.DataFrame(table).T.round(2).to_string())
+
+
+if __name__ == "__main__":
+    main()

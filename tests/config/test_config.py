@@ -448,7 +448,7 @@ def test_an_encoder_reaches_the_schemes_and_no_other_model(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     models = {"mine": {"use": "bert_cef", "training": {"epochs": 2}}, "gpt2": {}}
     found = experiment(models=models, encoder=str(tmp_path), training={"learning_rate": 0.5})
-    checkpoints = [found.specs[id].checkpoint for id in models]
+    checkpoints = [found.models[id].spec.checkpoint for id in models]
     assert checkpoints == [str(tmp_path), "openai-community/gpt2"]
     # Published settings of a known model are closer to it than those of the whole config.
     mine, other = (training_of(found, "pairs_all", id, 0) for id in models)

@@ -43,7 +43,6 @@ class ExperimentView(Protocol):
     finetune_options: Callable[..., dict[str, Any]]
     evaluate_options: Callable[..., dict[str, Any]]
     most_explained: Callable[[Mapping[str, Any]], int | None]
-    specs: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -189,7 +188,7 @@ def config_options(entry: Entry[AnalysisFacts]) -> type[Settings]:
     return options_of(described, without=(*OF_JOB, *study_options))
 
 
-def made_by(artefact: str) -> Entry[AnalysisFacts] | None:
+def analysis_making(artefact: str) -> Entry[AnalysisFacts] | None:
     """Return the analysis that makes an artefact, None if none does."""
     entries = map(ANALYSES.get, ANALYSES.ids())
     return next((entry for entry in entries if artefact in entry.facts.writes), None)

@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from exparity.artefacts.analyses import ANALYSES, made_by
+from exparity.artefacts.analyses import ANALYSES, analysis_making
 from exparity.artefacts.grid import Grid
 from exparity.core.errors import InputError, did_you_mean
 
@@ -55,7 +55,7 @@ def pattern_of(artefact: str) -> str:
     path = PATHS.get(artefact) or REPORT.get(artefact)
     if path is not None:
         return path
-    entry = made_by(artefact)
+    entry = analysis_making(artefact)
     if entry is None:
         known = [*PATHS, *of_analyses()]
         raise InputError(f"unknown artefact '{artefact}'; {did_you_mean(artefact, known)}")
@@ -65,7 +65,7 @@ def pattern_of(artefact: str) -> str:
 def maker_of(artefact: str) -> str:
     """Return the stage or analysis that makes an artefact."""
     if artefact not in PATHS:
-        entry = made_by(artefact)
+        entry = analysis_making(artefact)
         return entry.id if entry else artefact
     folder = PATHS[artefact].partition("/")[0]  # a history lies beside the model
     return next((stage for stage, (_, names) in STAGES.items() if folder in names), artefact)
@@ -145,7 +145,7 @@ def report_files(results: str | Path, grid: Grid) -> list[str]:
 
 def _targets(grid: Grid, artefact: str) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     """Return the ids that an artefact is not made in every combination of, and those there are."""
-    entry = None if artefact in PATHS else made_by(artefact)
+    entry = None if artefact in PATHS else analysis_making(artefact)
     if entry is not None:
         return entry.facts.target, grid.analyses.get(entry.id, ())
     return [name for name in levels(artefact) if name in ("dataset", "model")], grid.pairs

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from exparity.artefacts.analyses import made_by
+from exparity.artefacts.analyses import analysis_making
 from exparity.artefacts.columns import ID, fields, may_be_left_out
 from exparity.artefacts.layout import levels, of_analyses
 from exparity.core.errors import InputError, did_you_mean
@@ -41,7 +41,7 @@ def columns_of(artefact: str) -> tuple[tuple[str, ...], Sequence[pa.Field], tupl
     """Return the ids that the rows of an artefact carry, its further columns and its sort keys."""
     if artefact in _tables():
         return levels(artefact), *_tables()[artefact]
-    entry = made_by(artefact)
+    entry = analysis_making(artefact)
     if entry is None:
         raise InputError(f"unknown artefact '{artefact}'; {did_you_mean(artefact, artefacts())}")
     table = entry.facts.writes[artefact]

@@ -18,7 +18,7 @@ def cautions(experiment: Experiment) -> list[str]:
             messages[f"methods.{method_id}: {terms}"] = None
     models: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     for dataset, model in experiment.pairs:
-        model_type = known_type(experiment.specs[model])
+        model_type = known_type(experiment.models[model].spec)
         for method_id, method in experiment.methods.items():
             caution = method.entry.facts.caution
             for seed in experiment.seeds if caution and model_type else ():

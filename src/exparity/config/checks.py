@@ -59,7 +59,7 @@ def check_references(experiment: ResolvedConfig) -> None:
             "measure classifiers without explaining them"
         )
     restricted = {
-        f"models.{model}": settings.get("datasets") for model, settings in experiment.models.items()
+        f"models.{model}": settings.datasets for model, settings in experiment.models.items()
     }
     for block in ("methods", "metrics"):
         instances = getattr(experiment, block).values()
@@ -135,7 +135,9 @@ def check_prompts(experiment: ResolvedConfig) -> None:
     """Check that prompted models have prompts, with a template for each seed."""
     prompts = experiment.config.prompts
     prompted = {
-        model for model, spec in experiment.specs.items() if HEADS.get(spec.head).facts.prompted
+        model
+        for model, settings in experiment.models.items()
+        if HEADS.get(settings.spec.head).facts.prompted
     }
     for dataset in prompts:
         _require(dataset, list(experiment.datasets), f"prompts.{dataset}")
@@ -145,7 +147,7 @@ def check_prompts(experiment: ResolvedConfig) -> None:
         if dataset not in prompts:
             raise _lacking(model, ": is asked by", dataset, "prompts", f"write prompts.{dataset}")
         templates = prompts[dataset].templates
-        training = experiment.models[model].get("training") or {}
+        training = experiment.models[model].training
         for number in (*experiment.seeds, *(training.get("templates") or ())):
             if number >= len(templates):
                 raise InputError(
@@ -160,20 +162,22 @@ def check_prompts(experiment: ResolvedConfig) -> None:
                     f"prompts.{dataset}.words: must name {', '.join(known)}, and "
                     f"{'has' if name in words else 'lacks'} {name}"
                 )
-    for model, spec in experiment.specs.items():
-        if spec.chat and model not in prompted:
+    for model, settings in experiment.models.items():
+        if settings.spec.chat and model not in prompted:
             raise InputError(f"models.{model}.chat: only prompted models chat; set its head, too")
 
 
 def check_functions(experiment: ResolvedConfig) -> None:
     """Check that functions are not trained, and that methods and metrics need no gradients."""
     functions = {
-        model: spec for model, spec in experiment.specs.items() if spec.predict is not None
+        model: settings.spec
+        for model, settings in experiment.models.items()
+        if settings.spec.predict is not None
     }
     for model, spec in functions.items():
         with within(f"models.{model}."):
             source_of(str(spec.predict))
-        if experiment.models[model].get("training") or experiment.interventions[model]:
+        if experiment.models[model].training or experiment.models[model].interventions:
             raise InputError(
                 f"models.{model}: a function is not trained; leave training and debias out"
             )
@@ -219,7 +223,7 @@ def check_counterfactuals(experiment: ResolvedConfig) -> None:
         if facts.group_decides_label:
             raise InputError(label_refusal(dataset, f"as '{instance.entry.id}' has it"))
     for dataset, model in experiment.pairs:
-        for intervention in experiment.interventions[model]:
+        for intervention in experiment.models[model].interventions:
             needs = f".debias: '{intervention.id}' needs"
             if "groups" in experiment.lacks[dataset]:
                 raise _lacking(model, needs, dataset, "groups")
@@ -238,7 +242,8 @@ def check_cells(experiment: ResolvedConfig) -> None:
         if check := instance.entry.facts.check_options:
             with within(f"datasets.{dataset}: "):
                 check({**defaults_of(instance.entry.options), **instance.params})
-    for model, spec in experiment.specs.items():
+    for model, settings in experiment.models.items():
+        spec = settings.spec
         with within(f"models.{model}: "):
             if spec.checkpoint is not None:
                 check_checkpoint(spec.checkpoint)
@@ -248,7 +253,7 @@ def check_cells(experiment: ResolvedConfig) -> None:
         for seed in experiment.seeds:
             options = experiment.finetune_options(dataset, model, seed)
             if not options["training"]["epochs"]:
-                if experiment.specs[model].init == "scratch":
+                if experiment.models[model].spec.init == "scratch":
                     raise InputError(
                         f"models.{model}: init: scratch starts from random weights, which epochs: "
                         "0 would leave as they are; train it, or name a checkpoint"
@@ -263,7 +268,7 @@ def check_cells(experiment: ResolvedConfig) -> None:
 
 def _check_as_it_is(experiment: ResolvedConfig, dataset: str, model: str) -> None:
     """Check that a checkpoint, used as it is, classifies into the classes of the data."""
-    spec = experiment.specs[model]
+    spec = experiment.models[model].spec
     path = Path(spec.checkpoint or "", "config.json")
     has_config = spec.checkpoint is not None and spec.adapter is None and spec.head == SEQUENCE
     if not has_config or not path.is_file():

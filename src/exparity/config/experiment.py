@@ -19,10 +19,10 @@ from exparity.artefacts import layout
 from exparity.artefacts.analyses import (
     ANALYSES,
     AnalysisFacts,
+    analysis_making,
     arguments_of,
     config_options,
     inputs_of,
-    made_by,
 )
 from exparity.artefacts.files import atomic_path
 from exparity.artefacts.grid import GRID, Grid, grid_text
@@ -180,8 +180,8 @@ class Experiment(ResolvedConfig):
         """Weights of the pretrained models, of those whose files are here."""
         return {
             model: count
-            for model, spec in self.specs.items()
-            if spec.checkpoint and spec.init == "pretrained"
+            for model, settings in self.models.items()
+            if (spec := settings.spec).checkpoint and spec.init == "pretrained"
             if (count := n_weights(spec.checkpoint, spec.revision))
         }
 
@@ -353,7 +353,7 @@ def _reads_explanations(facts: AnalysisFacts) -> bool:
     """Return whether what an analysis reads is made of what a method or metric makes."""
     return any(
         {"method", "metric"} & set(layout.levels(name))
-        or ((entry := made_by(name)) and _reads_explanations(entry.facts))
+        or ((entry := analysis_making(name)) and _reads_explanations(entry.facts))
         for name in facts.reads
     )
 

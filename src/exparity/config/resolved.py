@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -36,6 +37,25 @@ Options = dict[str, Any]
 """Options that the result of a job depends on, as JSON values."""
 
 
+@dataclass(frozen=True)
+class ResolvedModel:
+    """A model of the config, with the settings of the known model that it starts from.
+
+    Attributes:
+        spec: what it is.
+        known: id of the known model; None for one of the user's own.
+        training: the settings of its training that differ from those of all models.
+        interventions: changes of its training data, in order.
+        datasets: those that it is trained on; all if None.
+    """
+
+    spec: ModelSpec
+    known: str | None
+    training: Mapping[str, Any]
+    interventions: Sequence[Instance]
+    datasets: Sequence[str] | None
+
+
 class ResolvedConfig:
     """The entries of a config with all defaults, and the options of every cell of its grid."""
 
@@ -48,19 +68,9 @@ class ResolvedConfig:
         self.methods = instances_of("methods", config)
         self.metrics = instances_of("metrics", config)
         entries = {model: entry or Model() for model, entry in config.models.items()}
-        self.known = {model: known_id(model, entry.use) for model, entry in entries.items()}
-        self.models: dict[str, dict[str, Any]] = {
-            model: resolve_model(model, entry.set_values, f"models.{model}", config.encoder)
-            for model, entry in entries.items()
+        self.models = {
+            model: _resolved_model(model, entry, config.encoder) for model, entry in entries.items()
         }
-        self.specs = {model: _spec_of(model, settings) for model, settings in self.models.items()}
-        self.interventions: dict[str, list[Instance]] = {}
-        for model, settings in self.models.items():
-            where = f"models.{model}.debias"
-            calls = calls_of(settings.get("debias", []), where)
-            self.interventions[model] = [
-                named_instance(INTERVENTIONS, call, where) for call in calls
-            ]
         self.generators = {
             dataset: named_instance(
                 GENERATORS,
@@ -80,7 +90,7 @@ class ResolvedConfig:
             (dataset, model)
             for dataset in self.datasets
             for model, settings in self.models.items()
-            if dataset in settings.get("datasets", self.datasets)
+            if settings.datasets is None or dataset in settings.datasets
         ]
 
     def cells(self, artefact: str) -> Iterator[dict[str, str | int]]:
@@ -135,7 +145,7 @@ class ResolvedConfig:
             unmeasured=self.unmeasured,
             title=self.config.title,
             datasets=_registered(self.datasets),
-            models=self.known,
+            models={model: settings.known for model, settings in self.models.items()},
             study=self.config.study,
             statistics=self.config.statistics,
             controls=self.config.controls,
@@ -149,7 +159,7 @@ class ResolvedConfig:
     def own_inputs(self, stage: str, ids: Cell) -> list[str]:
         """Return the user's own files that a job reads, or the checkpoint that it starts from."""
         if stage == "finetune":
-            return own_sources(self.specs[str(ids["model"])])
+            return own_sources(self.models[str(ids["model"])].spec)
         if stage not in ("prepare", "explain"):
             return []
         kind = "dataset" if stage == "prepare" else "method"
@@ -162,12 +172,12 @@ class ResolvedConfig:
     def finetune_options(self, dataset: str, model: str, seed: int) -> Options:
         """Return what a checkpoint depends on."""
         cell: Cell = {"dataset": dataset, "model": model, "seed": seed}
-        spec = self.specs[model]
+        spec = self.models[model].spec
         registered = self.datasets[dataset].entry.id
         training = merge_training(
-            *training_of_preset(self.config.study, registered, self.known[model]),
+            *training_of_preset(self.config.study, registered, self.models[model].known),
             self.config.training.set_values,
-            self.models[model].get("training", {}),
+            self.models[model].training,
             *self._blocks("training", cell),
         )
         if spec.predict is not None:
@@ -191,7 +201,7 @@ class ResolvedConfig:
 
     def _interventions(self, dataset: str, model: str) -> dict[str, Any]:
         """Return the interventions in a training, and their generator of counterfactuals."""
-        interventions = self.interventions[model]
+        interventions = self.models[model].interventions
         if not interventions:
             return {}
         where = f"models.{model}.debias"
@@ -261,6 +271,21 @@ class ResolvedConfig:
 def _registered(instances: Mapping[str, Instance]) -> dict[str, str]:
     """Return the registered id of each instance, by its own."""
     return {name: instance.entry.id for name, instance in instances.items()}
+
+
+def _resolved_model(model: str, entry: Model, encoder: str | None) -> ResolvedModel:
+    where = f"models.{model}"
+    settings = resolve_model(model, entry.set_values, where, encoder)
+    spec = _spec_of(model, settings)
+    place = f"{where}.debias"
+    calls = calls_of(settings.get("debias", []), place)
+    return ResolvedModel(
+        spec=spec,
+        known=known_id(model, entry.use),
+        training=settings.get("training") or {},
+        interventions=[named_instance(INTERVENTIONS, call, place) for call in calls],
+        datasets=settings.get("datasets"),
+    )
 
 
 def _spec_of(model: str, settings: Mapping[str, Any]) -> ModelSpec:

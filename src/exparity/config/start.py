@@ -22,7 +22,8 @@ def check_before_jobs(experiment: Experiment) -> None:
     These checks take seconds, and spare jobs that would fail. A dataset that is prepared already is
     left out.
     """
-    for model, spec in experiment.specs.items():
+    for model, settings in experiment.models.items():
+        spec = settings.spec
         if spec.init == "scratch" and spec.architecture and not _is_trained(experiment, model):
             with within(f"models.{model}: "):
                 check_buildable(spec)  # imports torch

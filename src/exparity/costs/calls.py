@@ -29,8 +29,8 @@ def planned_calls(
     calls: Counter[str] = Counter()
     for job in jobs:
         model = str(job.ids.get("model", ""))
-        spec = experiment.specs.get(model)
-        if spec is not None and spec.predict and job.runs_model and not job.finished:
+        settings = experiment.models.get(model)
+        if settings is not None and settings.spec.predict and job.runs_model and not job.finished:
             calls[model] += calls_of(experiment, job, examples)
     return calls
 
@@ -41,14 +41,14 @@ def check_calls(experiment: Experiment) -> list[str]:
     Raises:
         InputError: a function would be asked more often than ``engine.max_calls``.
     """
-    if not any(spec.predict for spec in experiment.specs.values()):
+    if not any(settings.spec.predict for settings in experiment.models.values()):
         return []
     examples = PlannedExamples(experiment)
     budget = experiment.config.engine.max_calls
     calls = planned_calls(experiment, planned_jobs(experiment, examples), examples)
     lines = []
     for model, texts in calls.items():
-        predict = experiment.specs[model].predict
+        predict = experiment.models[model].spec.predict
         need = f"models.{model}: about {texts:,} texts will be sent to {predict}"
         if budget is not None and texts > budget:
             raise InputError(

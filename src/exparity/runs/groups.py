@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from exparity.artefacts import layout
-from exparity.artefacts.analyses import ANALYSES, made_by
+from exparity.artefacts.analyses import ANALYSES, analysis_making
 from exparity.config.experiment import OF_METRICS, Experiment
 from exparity.config.resolved import Cell
 from exparity.costs.effort import Effort
@@ -90,7 +90,7 @@ class Groups:
         behind: set[str] = set()
         for entry in self._experiment.analyses:
             facts = entry.facts
-            makers = {maker.id for maker in map(made_by, facts.reads) if maker is not None}
+            makers = {maker.id for maker in map(analysis_making, facts.reads) if maker is not None}
             if facts.runs_model:
                 if facts.always:
                     kinds[entry.id] = TRAINING

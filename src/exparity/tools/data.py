@@ -118,8 +118,10 @@ def fetch_models(names: Sequence[str], experiment: Experiment | None = None) -> 
     """Download checkpoints into the Hub's cache, and yield where each is; without names, all."""
     from exparity.models.folders import WEIGHT_FILES, folder_of
 
-    configured = experiment.specs if experiment else {}
-    specs = {name: configured.get(name) or _spec_of(name) for name in names or configured}
+    models = experiment.models if experiment else {}
+    specs = {
+        name: models[name].spec if name in models else _spec_of(name) for name in names or models
+    }
     for name, spec in specs.items():
         if spec.checkpoint is None or Path(spec.checkpoint).is_dir():
             yield f"{name}: nothing to fetch"

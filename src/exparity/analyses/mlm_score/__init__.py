@@ -49,7 +49,7 @@ def _job_options(
     max_examples: SampleSize | None = None,
 ) -> dict[str, Any] | None:
     """Return the masked language model that a classifier was tuned from."""
-    specs = experiment.specs
+    specs = {model: settings.spec for model, settings in experiment.models.items()}
     pretrained = [m for m, spec in specs.items() if spec.init == "pretrained" and not spec.predict]
     measured = models or pretrained
     if not measured:

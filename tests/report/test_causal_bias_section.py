@@ -11,9 +11,9 @@ from exparity.report.bias import CAUSAL_QUANTITIES, QUANTITIES, RATES, bias_tabl
 from exparity.report.context import Context
 from exparity.report.gather import gather
 from exparity.report.render import render_page
-from exparity.report.verdicts import meanings
 from exparity.stats.bootstrap import Draws
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
+from exparity.stats.flags import FLAGS
 from exparity.stats.model_bias import fpr_gaps, model_bias
 from exparity.stats.predictions import predictions_of
 
@@ -81,7 +81,7 @@ class TestNames:
         rows = [row for row in study.bias if row["dataset"] == "data_0"]
         assert {row["quantity"] for row in rows} == {*QUANTITIES, *CAUSAL_QUANTITIES}
         assert not QUANTITIES.keys() & CAUSAL_QUANTITIES
-        assert {flag for row in rows for flag in row["flags"]} <= set(meanings())
+        assert {flag for row in rows for flag in row["flags"]} <= set(FLAGS)
 
     def test_the_table_of_model_bias_stays(self, study):
         first, second = bias_tables(study)

@@ -27,7 +27,8 @@ from exparity.report import figures, gather
 from exparity.report.figures import style
 from exparity.report.sections.disparity import cell_data
 from exparity.report.tables import disparity_tables
-from exparity.report.verdicts import meaning_of, meanings
+from exparity.report.verdicts import meaning_of
+from exparity.stats.flags import FLAGS
 from exparity.stats.informative import UNINFORMATIVE
 from exparity.stats.verdicts import VERDICTS
 from exparity.tools.show import show
@@ -416,4 +417,4 @@ def test_every_flag_of_a_test_has_a_meaning():
     compared = [compare_groups(scores, [*"aabb"], ("a", "b")) for scores in odd]
     flags = {flag for one in compared for flag in one.flags}
     assert flags >= {"constant", "no_variance", "cannot_pass", "too_few", "undefined_values"}
-    assert flags | {"interval_none", "interval_percentile", ROUNDING_NOISE} <= set(meanings())
+    assert flags | {"interval_none", "interval_percentile", ROUNDING_NOISE} <= set(FLAGS)

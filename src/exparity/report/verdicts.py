@@ -9,11 +9,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from statistics import median
 from typing import Any
-
-import yaml
 
 from exparity.core.formats import percent
 from exparity.report.preference import (
@@ -22,10 +19,10 @@ from exparity.report.preference import (
     other_group,
     preference_of,
 )
-from exparity.report.templating import asset
 from exparity.stats import verdicts
 from exparity.stats.among import CEILINGS_DIFFER
 from exparity.stats.crossed import TRAINING
+from exparity.stats.flags import FLAGS
 from exparity.stats.skill import LITTLE_ROOM, SCALES, Scale
 from exparity.stats.untested import Untested, main_reason
 from exparity.stats.verdicts import RANKS, STANDING, Verdict, foresees, rank_of
@@ -439,15 +436,9 @@ def effect_size(row: Row) -> float:
     return d if verdict_of(row["verdict"]).favours or not math.isfinite(rms) else float(rms)
 
 
-@cache
-def meanings() -> dict[str, str]:
-    """Return the meaning of every flag of exparity."""
-    return dict(yaml.safe_load(asset("flags.yaml")))
-
-
 def meaning_of(flag: str) -> str:
     """Return the meaning of a flag; a plug-in's flag is its own meaning."""
-    return meanings().get(flag, flag.replace("_", " "))
+    return FLAGS[flag].meaning if flag in FLAGS else flag.replace("_", " ")
 
 
 def noise_of(rows: Iterable[Row]) -> set[tuple[str, str, str]]:

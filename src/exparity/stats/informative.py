@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
+from exparity.stats.flags import FLAGS
 from exparity.types import Row
 
 Test = TypeVar("Test", bound=Row)
 
-UNINFORMATIVE = ("collapsed", "constant", "label_mass_low", "rounding_noise")
+UNINFORMATIVE = tuple(name for name, flag in FLAGS.items() if not flag.counts)
 """Flags of tests that tell nothing about the explanations of a working classifier: it predicts one
 class, all scores are equal, it hardly answers with a class, or the attributions are rounding
 errors."""

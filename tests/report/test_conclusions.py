@@ -212,6 +212,19 @@ def test_gaps_are_told_with_the_levels_of_both_groups(study):
     assert "0.41 (female 0.32)" in text
 
 
+def test_where_the_next_training_may_favour_another_group_it_is_told_how_many_do(study):
+    facts = {"better_group": "female", "mean_a": 0.42, "mean_b": 0.63, "d": -0.7, "n_seeds": 5}
+    facts |= {"quantity": "score", "skill_a": math.nan, "skill_b": math.nan}
+    facts |= {"seeds_above": 1, "seeds_below": 4}
+
+    def told(verdict):
+        cells = changed(study, lambda row: row["dataset"] == "data_1", **facts, verdict=verdict)
+        return answers_of(cells)[GAPS].text
+
+    assert "0.63 (male 0.42, in 4 of 5 trainings)" in told("considerable")
+    assert "0.63 (male 0.42)" in told("different")
+
+
 def test_a_gap_of_scores_alone_is_named_as_what_not_to_say(study):
     """Where scores differ and what stands does not, nothing is concluded of explanations."""
     rows = []

@@ -149,9 +149,17 @@ class Place:
         levels = levels_of(row)
         better = favoured_group(row) or row["group_a"]
         worse = row["group_b"] if better == row["group_a"] else row["group_a"]
+        often = self._how_often(row)
         if not levels:
-            return f"{self._label(row)} (d {signed(row['d'])})"
-        return f"{self._label(row)} {levels[better]:.2f} ({worse} {levels[worse]:.2f})"
+            return f"{self._label(row)} (d {signed(row['d'])}{often})"
+        return f"{self._label(row)} {levels[better]:.2f} ({worse} {levels[worse]:.2f}{often})"
+
+    def _how_often(self, row: Row) -> str:
+        """Return in how many trainings a group is favoured where the next may favour another."""
+        if verdict_of(row["verdict"]).settles:
+            return ""
+        n_alike = row["seeds_above"] if row["d"] > 0 else row["seeds_below"]
+        return f", in {n_alike} of {row['n_seeds']} {self.study.run}s"
 
     def _label(self, row: Row) -> str:
         method = self.study.display("method", row["method"])

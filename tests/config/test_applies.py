@@ -112,9 +112,7 @@ class TestDataWithoutGroups:
         of_own = {name for name, targets in analyses.items() if ("own", "bert_tiny") in targets}
         assert of_own == {"bias"}
         assert all(target[0] == "pairs_all" for target in analyses["negative_control"])
-        assert list(omissions(made)) == [
-            "datasets.own: it has no groups, so that nothing of it is compared"
-        ]
+        assert list(omissions(made)) == ["datasets.own: it has no groups, so it is not compared"]
         report = {
             (artefact, ids.get("dataset")) for artefact, ids in layout.report_inputs(made.grid)
         }

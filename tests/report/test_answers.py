@@ -49,7 +49,7 @@ def test_the_page_of_one_training_ends_with_every_question_answered(tmp_path):
                 "skill_b": 0.58,
                 **dict.fromkeys(GAPS, 0.6),
             },
-            "explanations of Islam go 65 % of the way, and those of Women go 58 % (d = +0.62).",
+            "explanations of Islam reach 65 %, and those of Women reach 58 % (d = +0.62).",
         ),
     ],
 )

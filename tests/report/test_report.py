@@ -181,7 +181,7 @@ class TestPage:
         judged = [{**of["score"], "stands": False} for of in cells]
         known = replace(known, judged=[*judged, *({**of["excess"], **more} for of in cells)])
         cells = cell_data(disparity_tables(known), 0.2)["cells"]
-        assert all("go 50 % of the way, and those of fem" in line for line in cells["skill"])
+        assert all("reach 50 %, and those of fem" in line for line in cells["skill"])
         assert all(re.search("by log odds −0.25 .*a gap has to", line) for line in cells["skill"])
         assert all(note.startswith("In one group there is hardly") for (note,) in cells["notes"])
 

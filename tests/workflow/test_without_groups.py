@@ -39,7 +39,7 @@ def test_beside_others_and_alone(finished, capsys):
              "cost": 1, "report": 1}  # fmt: skip
     assert finished.plan() == added
     run = finished.snakemake()
-    line = "exparity: datasets.own: it has no groups, so that nothing of it is compared"
+    line = "exparity: datasets.own: it has no groups, so it is not compared"
     assert (run.stdout + run.stderr).count(line) == 1
     assert exparity.read_results(finished.results, "disparity").equals(compared)
     assert {"disparity", "means", "bias", "explanations"} <= sections(finished)

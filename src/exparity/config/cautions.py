@@ -37,7 +37,7 @@ def cautions(experiment: Experiment) -> list[str]:
 
 
 def omissions(experiment: Experiment) -> Iterator[str]:
-    """Yield a line for everything that is left out since a dataset or method lacks something."""
+    """Yield a line for each part that is skipped, with the reason."""
     # What a config itself restricts to some datasets is no news to its author.
     for dataset in dict.fromkeys(dataset for dataset, _ in experiment.pairs):
         for needs, lack in experiment.lacks[dataset].items():
@@ -46,7 +46,7 @@ def omissions(experiment: Experiment) -> Iterator[str]:
                 metric for metric in needing if experiment.metrics[metric].is_used_on(dataset)
             ]
             if needs == "groups":
-                yield f"datasets.{dataset}: {lack}, so that nothing of it is compared"
+                yield f"datasets.{dataset}: {lack}, so it is not compared"
             elif metrics:
                 yield f"{_named(metrics)}: not used on dataset '{dataset}': {lack}"
         if experiment.metrics and not experiment.applying("metrics", dataset):

@@ -350,7 +350,7 @@ def text_bytes(path: Path) -> int:
 
 
 def _reads_explanations(facts: AnalysisFacts) -> bool:
-    """Return whether what an analysis reads is made of what a method or metric makes."""
+    """Return whether an analysis depends on explanations or scores."""
     return any(
         {"method", "metric"} & set(layout.levels(name))
         or ((entry := analysis_making(name)) and _reads_explanations(entry.facts))

@@ -315,7 +315,7 @@ class Classifier(TokenEmbeddings):
         sequences: Sequence[Sequence[int] | IntArray],
         run: Callable[[Classifier, list[int]], Iterable[Any]],
     ) -> list[Any]:
-        """Run each text in its arithmetic: ``run`` returns a result of each of some positions.
+        """Call ``run`` once for fp32 texts and once for the rest; keep the order.
 
         Examples:
             >>> from exparity import load_classifier

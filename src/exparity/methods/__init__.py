@@ -285,7 +285,7 @@ def attribute(
 def _scores(
     entry: Entry[MethodFacts], batch: MethodBatch, options: Mapping[str, Any]
 ) -> list[FloatArray]:
-    """Run a method, and hold what it returns to what it declares."""
+    """Run a method and validate its result."""
     versions = _versions(batch)
     with entry.running(), without_global_draws(f"method {entry.id}"):
         scores = [unmasked(s) for s in entry.function(batch, **options)]

@@ -311,7 +311,7 @@ def _foreseen(
 def _values(
     entry: Entry[MetricFacts], options: Mapping[str, Any], size: int, *inputs: Any
 ) -> FloatArray:
-    """Run a metric, and hold what it returns to what it declares."""
+    """Run a metric and validate its result."""
     with entry.running(), without_global_draws(f"metric {entry.id}"):
         values = unmasked(entry.function(*inputs, **options))
     if values.shape != (size,) or values.dtype.kind not in "biuf":

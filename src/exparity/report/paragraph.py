@@ -50,7 +50,7 @@ def how_measured(study: Study) -> list[str]:
 def _methods(study: Study) -> Iterator[str]:
     """Yield what was trained, explained, scored and tested."""
     methods = joined([study.display("method", method) for method in study.methods])
-    metrics = joined([in_sentence(study.display("metric", metric)) for metric in study.metrics])
+    metrics = joined([study.display("metric", metric) for metric in study.metrics])
     is_trained = study.run == TRAINING and not study.one_training
     yield (
         f"We {'trained' if is_trained else 'took'} {_classifiers(study)} and scored their "

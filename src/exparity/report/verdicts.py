@@ -137,15 +137,15 @@ def only_certainty(cell: Mapping[str, Row], threshold: float) -> str:
 def skills_of(row: Row) -> str:
     """Return a sentence on the skill of both groups, without its full stop."""
     n_scales = len(_scales_of(row))
-    ends = "words at random to the best ones that a search finds"
+    ends = "random order (0 %) to the best order found (100 %)"
     if n_scales == 1:
-        ends = "random explanations to one that beats all of them"
+        ends = "random explanations (0 %) to one that beats all of them (100 %)"
     elif row.get("metric_kind") == "communication":
-        ends = "random words to the whole text"
+        ends = "random words (0 %) to the whole text (100 %)"
     elif not n_scales:
-        ends = "random explanations to ideal ones"
-    a, b = (f"{row[f'group_{s}']} go {_Number(100 * row[f'skill_{s}']):.0f} %" for s in "ab")
-    return f"From {ends}, explanations of {a} of the way, and those of {b}"
+        ends = "random explanations (0 %) to ideal ones (100 %)"
+    a, b = (f"{row[f'group_{s}']} reach {_Number(100 * row[f'skill_{s}']):.0f} %" for s in "ab")
+    return f"From {ends}, explanations of {a}, and those of {b}"
 
 
 def _scales_of(row: Row) -> list[Scale]:

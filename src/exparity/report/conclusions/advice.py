@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import NamedTuple
 
+from exparity.core.formats import joined
+from exparity.core.grouping import grouped
 from exparity.report.cautions import (
     DEPENDENT,
     INSEPARABLE,
@@ -128,10 +130,11 @@ def _about_open_cells(
     judged = [row for row in standing if row["verdict"]]
     undecided = [row for row in judged if not is_decided(row["verdict"])]
     if undecided or len(judged) < len(standing):
-        for one in partly:
+        for words, datasets in grouped(partly, lambda dataset: dataset.words).items():
+            names = joined([study.display("dataset", part.dataset) for part in datasets])
             yield (
-                f"Explain the texts of {study.display('dataset', one.dataset)} that were left out: "
-                f"{one.words}. Raise max_examples, or leave out --quick."
+                f"Explain the texts of {names} that were left out: {words}. "
+                "Raise max_examples, or leave out --quick."
             )
     if undecided:
         yield _more_of(study, undecided, len(judged), bool(partly))

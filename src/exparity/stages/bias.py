@@ -7,12 +7,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from exparity.artefacts.analyses import Table
-from exparity.artefacts.columns import records
+from exparity.artefacts.columns import Row, records
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.seeding import derive_seed
@@ -92,7 +91,7 @@ def bias_model(
             "counterfactual_predictions", others, (predictions[0], ids), over=("seed",)
         )
     }
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     notes = {"undefined": 0}
     for table, metadata in trained:
         seed = cell_of(metadata)["seed"]

@@ -90,7 +90,7 @@ def reliance_cell(
     predicted, metadata = read_artefact(predictions, "predictions")
     ids = cell_of(metadata)
     effects = _effects(predicted, counterfactual_predictions, ids, target)
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     facts: dict[str, Any] = {}
     for table, metadata in read_all("scores", scores, (predictions, ids)):
         facts = compared_in(metadata)

@@ -14,7 +14,7 @@ import numpy as np
 
 from exparity.analyses import StageResult, Table, analysis
 from exparity.analyses.correctness.section import findings
-from exparity.artefacts.columns import records
+from exparity.artefacts.columns import Row, records
 from exparity.artefacts.files import read_artefact
 from exparity.quantities.inputs import Lookup, Prediction, cell_of, compared_in, read_all, scored_of
 from exparity.types import BoolArray, FloatArray
@@ -110,7 +110,7 @@ def correctness_cell(scores: Sequence[Path], predictions: Path) -> StageResult:
         for prediction in records(Prediction, table)
     )
     right = Lookup(predictions, "prediction of example", outcomes)
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     facts: dict[str, Any] = {}
     for table, metadata in read_all("scores", scores, (predictions, ids)):
         facts = compared_in(metadata)

@@ -15,7 +15,7 @@ from typing import Any
 
 from exparity.analyses import ExperimentView, StageResult, Table, analysis
 from exparity.analyses.gap_by_attribute.section import findings
-from exparity.artefacts.columns import records
+from exparity.artefacts.columns import Row, records
 from exparity.core.errors import InputError, require_known
 from exparity.core.settings import DEFAULTS
 from exparity.data.table import PreparedData, read_prepared
@@ -125,7 +125,7 @@ def gap_by_attribute(
             over=("seed",),
         )
     }
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for table, metadata in trained:
         seed = cell_of(metadata)["seed"]
         predicted = records(Prediction, table)

@@ -61,8 +61,8 @@ def effects_figure(
         _panel(axes, table, metric, styles, limit)
         axes.set_xlim(-limit, limit)
         without_line(axes, "y")
-        of_what = quantities.get(metric, "score")
-        kind = "" if of_what == "score" else f", {of_what}"
+        quantity = quantities.get(metric, "score")
+        kind = "" if quantity == "score" else f", {quantity}"
         axes.set_title(f"{fitted(names('metric', metric), 20 - len(kind))}{kind}")
         axes.tick_params(labelbottom=i + columns >= panels)
     methods = [fitted(names("method", method), 20) for method in table.methods]

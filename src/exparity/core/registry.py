@@ -193,12 +193,12 @@ class Registry(Generic[Facts]):
         self._discover()
         return sorted(self._entries)
 
-    def get(self, id: str, where: str = "") -> Entry[Facts]:
-        """Return the entry of ``id``; an error names ``where`` it was asked for."""
+    def get(self, name: str, where: str = "") -> Entry[Facts]:
+        """Return the entry with the id ``name``; an error begins with ``where``, its key."""
         self._discover()
         place = f"{where}: " if where else ""
-        require_known(id, self._entries, f"{place}unknown {self.kind} '{id}'")
-        return self._entries[id]
+        require_known(name, self._entries, f"{place}unknown {self.kind} '{name}'")
+        return self._entries[name]
 
 
 @cache

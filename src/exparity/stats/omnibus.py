@@ -160,7 +160,12 @@ def any_differs(parts: Parts) -> float:
         return 1.0
     weights = 1 / variances
     form = np.diag(weights) - np.outer(weights, weights) / weights.sum()
-    return _p_value(float(means @ form @ means), form, covariances)
+    statistic = float(means @ form @ means)
+    if not parts.are_sets:  # weights are estimated, too (Welch 1951, doi:10.2307/2332579)
+        shares = (1 - weights / weights.sum()) * np.diag(covariances.texts) / variances
+        spread = float((shares**2 / covariances.texts_dof).sum())
+        statistic /= 1 + 2 * (n_groups - 2) / (n_groups**2 - 1) * spread
+    return _p_value(statistic, form, covariances)
 
 
 def _covariances(parts: Parts) -> _Covariances:

@@ -98,6 +98,13 @@ def test_where_nothing_was_tested_everything_says_what_was_not_measured_and_why(
     assert flag == "of_a_plugin" or f"not tested: {flag}" not in printed(study)
 
 
+def test_what_could_not_be_tested_is_not_called_a_lack_of_random_explanations(tested):
+    study = untested(tested, "collapsed")
+    unknown = [{**row, "gap_chance": math.nan} for row in study.judged]
+    text = answers_of(replace(study, judged=unknown))[SOURCES].text
+    assert text == "Unknown: nothing could be tested."
+
+
 def test_page_terminal_and_audit_count_the_same_cells_with_those_not_tested(tested):
     study = untested(tested, "too_few", 1)
     page = render_page(Context(study, study.results))

@@ -138,10 +138,10 @@ def _nothing_divided(study: Study) -> str:
     standing = [standing_of(cell.values()) for cell in cells]
     if not compared:
         return "No metric was measured whose scores depend on more than the explanations."
-    if not _are_controlled(compared):
-        return "Unknown: no random explanations were scored beside the real ones."
     if not any(row["verdict"] for row in standing):
         return "Unknown: nothing could be tested."
+    if not _are_controlled(compared):
+        return "Unknown: no random explanations were scored beside the real ones."
     return "No difference in scores is shown, and so there is nothing to divide."
 
 

@@ -37,7 +37,8 @@ def test_they_grow_with_texts_samples_and_seeds(asked):
 
 def test_metrics_their_controls_and_limits_count(asked):
     blocks = {"metrics": {"comprehensiveness": {}}, "methods": {"occlusion": {}}}
-    limits = 20 * (DRAWS + 1) + 20 * (10 + 1) // 2
+    searched_and_alone = 20 * (10 + 1) // 2 + 20 // 2
+    limits = 20 * (DRAWS + 1) + searched_and_alone
     assert planned(asked(**blocks)) == {
         "asked": TESTED * (1 + 20 + 20 + DRAWS * 20 + limits),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from inspect import signature
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,7 +12,7 @@ from exparity.core.device import require_bf16, resolve_device
 from exparity.core.errors import InputError, shown
 from exparity.core.flags import Budget
 from exparity.core.undisturbed import undisturbed
-from exparity.engine.black_box import BlackBox
+from exparity.engine.black_box import BlackBox, Predict
 from exparity.engine.classifier import Classifier
 from exparity.engine.preflight import check_function
 from exparity.engine.sources import is_function, objects_of, settings_of
@@ -26,7 +26,11 @@ from exparity.models.prompts import TEXT, PromptSpec
 
 if TYPE_CHECKING:
     import torch
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+    from transformers import Pipeline, PreTrainedModel, PreTrainedTokenizerFast
+
+    LoadedObjects = tuple[torch.nn.Module, PreTrainedTokenizerFast] | Pipeline
+
+Precision = Literal["fp32", "bf16", "fp16"]
 
 
 @undisturbed()
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
 def load_classifier(
     checkpoint: Any,
     device: str = "auto",
-    precision: Literal["fp32", "bf16", "fp16"] = "fp32",
+    precision: Precision = "fp32",
     *,
     revision: str | None = None,
     device_map: str | Mapping[str, str | int] | None = None,
@@ -107,15 +111,23 @@ def load_classifier(
         >>> classifier.predict_proba(["a good film", "dull"]).tolist()
         [[0.1, 0.9], [0.8, 0.2]]
     """
-    arguments = dict(locals())
+    model_options = ModelOptions(
+        device=device,
+        precision=precision,
+        revision=revision,
+        device_map=device_map,
+        max_memory=max_memory,
+        max_length=max_length,
+        token_budget=token_budget,
+        shortcuts=shortcuts,
+        prompt=prompt,
+        words=words,
+        chat=chat,
+        label=label,
+    )
+    function_options = FunctionOptions(classes=classes, mask=mask, max_calls=max_calls)
     if isinstance(checkpoint, Classifier):
-        here = checkpoint.device
-        if device != "auto" and resolve_device(device) != here:
-            raise InputError(
-                f"device '{device}': the classifier is loaded, on {here}; leave it out"
-            )
-        of_others = (*_OF_MODELS[1:], *_OF_FUNCTIONS)
-        _refuse(arguments, of_others, "the classifier is loaded already; set it there")
+        _check_loaded(checkpoint, model_options, function_options)
         return checkpoint
     if hasattr(checkpoint, "predict_proba") and not callable(checkpoint):
         raise InputError(
@@ -124,41 +136,186 @@ def load_classifier(
         )
     if callable(checkpoint) and (classes is not None or is_function(checkpoint)):
         reason = "is for models; a function of texts runs as it is, so leave it out"
-        _refuse(arguments, _OF_MODELS, reason)
-        return _of_function(checkpoint, classes, mask, max_calls)
-    is_name = isinstance(checkpoint, str | Path)
+        model_options.refuse(reason)
+        return from_function(checkpoint, function_options)
     reason = f"is for a function of texts, not for {shown(checkpoint)}; leave it out"
-    # A folder may refer to a function.
-    _refuse(arguments, _OF_FUNCTIONS[:2] if is_name else _OF_FUNCTIONS, reason)
-    if label is not None and words is not None:
-        raise InputError("label: is for models with a classification head; leave it out")
-    if words is None and (prompt is not None or chat):
-        raise InputError("words: name the word that answers the prompt for each class")
-    template = TEXT if prompt is None else prompt
-    spec = None if words is None else PromptSpec(template=template, words=words, chat=chat)
-    if is_name:
+    if isinstance(checkpoint, str | Path):
+        function_options.refuse(reason, "classes", "mask")  # a folder may refer to a function
         name = str(checked_value(checkpoint, str | Path, "checkpoint"))
-        if function := read_function(Path(name)):
-            require_intact(Path(name))
-            predict = load_function(function.predict)
-            return _of_function(predict, function.classes, function.mask, max_calls)
-        placement = _placement(device_map, max_memory, device, precision)
-        target = resolve_device(device)
-        if precision == "bf16":
-            require_bf16(target, "precision")
-        model, tokenizer, head = _loaded(name, revision, precision, spec, placement)
-        if placement is not None:
-            target = main_device(model)
-        outermost = model
-    else:
-        names = ("revision", "precision", "device_map", "max_memory")
-        _refuse(arguments, names, "a loaded model has its own; leave it out")
-        model, tokenizer, outermost = objects_of(checkpoint)
-        name, head, target = _taken(model, tokenizer, device, spec)
-        max_length = max_length or settings_of(checkpoint).max_length
-    head.label = label
-    head.class_names(model.config)  # a label that there is not is named first
-    check_vocabulary(name, model, tokenizer)
+        return from_checkpoint(name, model_options, max_calls=max_calls)
+    function_options.refuse(reason)
+    return from_objects(checkpoint, model_options)
+
+
+@dataclass(frozen=True)
+class _Options:
+    """Arguments of :func:`load_classifier` that go together."""
+
+    def refuse(self, reason: str, *names: str) -> None:
+        """Refuse arguments that are not at their defaults: those of these names, or any."""
+        defaults = {field.name: field.default for field in fields(self)}
+        for name in names or defaults:
+            value = getattr(self, name)
+            if type(value) is not type(defaults[name]) or value != defaults[name]:
+                raise InputError(f"{name}: {reason}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(_Options):
+    """Arguments that models take; a function of texts takes none of them."""
+
+    device: str = "auto"
+    precision: Precision = "fp32"
+    revision: str | None = None
+    device_map: str | Mapping[str, str | int] | None = None
+    max_memory: str | None = None
+    max_length: int | None = None
+    token_budget: int | None = None
+    shortcuts: bool = False
+    prompt: str | None = None
+    words: Mapping[str, str] | None = None
+    chat: bool = False
+    label: str | None = None
+
+    def prompt_spec(self) -> PromptSpec | None:
+        """Return the prompt of a language model; None for a model with a classification head."""
+        if self.label is not None and self.words is not None:
+            raise InputError("label: is for models with a classification head; leave it out")
+        if self.words is None:
+            if self.prompt is not None or self.chat:
+                raise InputError("words: name the word that answers the prompt for each class")
+            return None
+        template = TEXT if self.prompt is None else self.prompt
+        return PromptSpec(template=template, words=self.words, chat=self.chat)
+
+    def placement(self) -> Placement | None:
+        """Return the placement that the options describe; refuse what contradicts it."""
+        placement = Placement.read(self.device_map, self.max_memory)
+        if placement is not None and self.device != "auto":
+            raise InputError(
+                f"device '{self.device}': device_map says where weights go; leave one out"
+            )
+        if placement is not None and self.precision == "fp16":
+            raise InputError("precision fp16: holds the weights twice; use bf16 with device_map")
+        return placement
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionOptions(_Options):
+    """Arguments that functions of texts take; a model takes none of them."""
+
+    classes: Sequence[str] | None = None
+    mask: str | None = None
+    max_calls: int | None = None
+
+
+@dataclass(frozen=True)
+class _ReadyModel:
+    """A model that is loaded and placed, with what a classifier needs beside it.
+
+    Attributes:
+        name: what messages call it.
+        model: the model of transformers.
+        tokenizer: its fast tokenizer.
+        head: its kind of classification.
+        device: where it runs.
+        outermost: the model of peft around it, or the model itself.
+    """
+
+    name: str
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerFast
+    head: Head
+    device: torch.device
+    outermost: torch.nn.Module
+
+
+def from_function(predict: Predict, options: FunctionOptions) -> BlackBox:
+    """Take a function from a list of n texts to their (n, c) probabilities.
+
+    Raises:
+        InputError: the classes are missing, fewer than two, or not distinct.
+    """
+    if options.classes is None:
+        raise InputError(
+            "classes: name the columns of the function, in order: load_classifier(predict, "
+            "classes=[...])"
+        )
+    classes = listed(options.classes, "classes", "names")
+    names = [str(checked_value(name, str | int, "classes")) for name in classes]
+    if len(set(names)) < max(2, len(names)):
+        raise InputError(f"classes: must be two different names or more, not {shown(names)}")
+    return BlackBox(predict, names, mask=options.mask, max_calls=options.max_calls)
+
+
+def from_checkpoint(
+    checkpoint: str, options: ModelOptions, *, max_calls: int | None = None
+) -> Classifier:
+    """Load what a folder or a Hub id holds: a model, or a reference to a function of texts.
+
+    Raises:
+        InputError: the checkpoint is missing, damaged or not a classifier, or a bad option.
+    """
+    prompt = options.prompt_spec()
+    if function := read_function(Path(checkpoint)):
+        require_intact(Path(checkpoint))
+        own_options = FunctionOptions(
+            classes=function.classes, mask=function.mask, max_calls=max_calls
+        )
+        return from_function(load_function(function.predict), own_options)
+    placement = options.placement()
+    device = resolve_device(options.device)
+    if options.precision == "bf16":
+        require_bf16(device, "precision")
+    model, tokenizer, head = _read_checkpoint(
+        checkpoint, options.revision, options.precision, prompt, placement
+    )
+    if placement is not None:
+        device = main_device(model)
+    ready = _ReadyModel(checkpoint, model, tokenizer, head, device, outermost=model)
+    return _classifier(ready, options, options.max_length)
+
+
+def from_objects(source: LoadedObjects, options: ModelOptions) -> Classifier:
+    """Take a pair (model, tokenizer), or a pipeline of transformers; nothing is copied.
+
+    Raises:
+        InputError: the objects are something else, or a bad option.
+    """
+    prompt = options.prompt_spec()
+    reason = "a loaded model has its own; leave it out"
+    options.refuse(reason, "revision", "precision", "device_map", "max_memory")
+    model, tokenizer, outermost = objects_of(source)
+    head = new_head(LABEL_WORDS if prompt else SEQUENCE)
+    head.require_model(model)
+    if prompt:
+        head.bind(prompt, tokenizer)
+    name = model.config.name_or_path or type(model).__name__
+    device = _device_of_objects(name, model, options.device)
+    ready = _ReadyModel(name, model, tokenizer, head, device, outermost)
+    return _classifier(ready, options, options.max_length or settings_of(source).max_length)
+
+
+def _check_loaded(
+    classifier: Classifier, model_options: ModelOptions, function_options: FunctionOptions
+) -> None:
+    """Refuse options beside a classifier that is loaded already."""
+    device = model_options.device
+    if device != "auto" and resolve_device(device) != classifier.device:
+        raise InputError(
+            f"device '{device}': the classifier is loaded, on {classifier.device}; leave it out"
+        )
+    reason = "the classifier is loaded already; set it there"
+    replace(model_options, device="auto").refuse(reason)
+    function_options.refuse(reason)
+
+
+def _classifier(ready: _ReadyModel, options: ModelOptions, max_length: int | None) -> Classifier:
+    """Build the classifier of a model, after checks of its label, vocabulary and length."""
+    model, tokenizer, head = ready.model, ready.tokenizer, ready.head
+    head.label = options.label
+    head.class_names(model.config)  # an unknown label is refused before other faults
+    check_vocabulary(ready.name, model, tokenizer)
     limit = input_limit(model, tokenizer)
     if max_length is not None and not 1 <= max_length <= limit:
         raise InputError(f"max_length {max_length}: the model takes 1 to {limit} tokens")
@@ -166,15 +323,18 @@ def load_classifier(
         model,
         tokenizer,
         head=head,
-        device=target,
+        device=ready.device,
         max_length=limit if max_length is None else max_length,
-        token_budget=token_budget,
-        shortcuts=shortcuts,
+        token_budget=options.token_budget,
+        shortcuts=options.shortcuts,
     )
-    if outermost is not model:
-        classifier.outermost = outermost
+    if ready.outermost is not model:
+        classifier.outermost = ready.outermost
         _check_adapter(classifier)
-    return classifier.in_fp16() if precision == "fp16" else classifier
+    return classifier.in_fp16() if options.precision == "fp16" else classifier
+
+
+_ANY_TEXT = "a"
 
 
 def _check_adapter(classifier: Classifier) -> None:
@@ -184,59 +344,17 @@ def _check_adapter(classifier: Classifier) -> None:
     classifier.is_compared = False  # texts to explain are another trial
 
 
-_ANY_TEXT = "a"
-_PARAMETERS = signature(load_classifier).parameters
-_OF_FUNCTIONS = ("classes", "mask", "max_calls")
-_OF_MODELS = tuple(name for name in [*_PARAMETERS][1:] if name not in _OF_FUNCTIONS)
-
-
-def _refuse(arguments: Mapping[str, Any], names: Sequence[str], reason: str) -> None:
-    """Refuse arguments of these names that are not at their defaults."""
-    for name in names:
-        value, default = arguments[name], _PARAMETERS[name].default
-        if type(value) is not type(default) or value != default:
-            raise InputError(f"{name}: {reason}")
-
-
-def _of_function(
-    predict: Any, classes: Sequence[str] | None, mask: str | None, max_calls: int | None
-) -> BlackBox:
-    if classes is None:
-        raise InputError(
-            "classes: name the columns of the function, in order: load_classifier(predict, "
-            "classes=[...])"
-        )
-    listed_names = listed(classes, "classes", "names")
-    names = [str(checked_value(name, str | int, "classes")) for name in listed_names]
-    if len(set(names)) < max(2, len(names)):
-        raise InputError(f"classes: must be two different names or more, not {shown(names)}")
-    return BlackBox(predict, names, mask=mask, max_calls=max_calls)
-
-
-def _placement(
-    device_map: str | Mapping[str, str | int] | None,
-    max_memory: str | None,
-    device: str,
-    precision: str,
-) -> Placement | None:
-    """Return the placement that arguments describe; refuse what contradicts it."""
-    placement = Placement.read(device_map, max_memory)
-    if placement is not None and device != "auto":
-        raise InputError(f"device '{device}': device_map says where weights go; leave one out")
-    if placement is not None and precision == "fp16":
-        raise InputError("precision fp16: holds the weights twice; use bf16 with device_map")
-    return placement
-
-
-def _loaded(
+def _read_checkpoint(
     checkpoint: str,
     revision: str | None,
     precision: str,
     spec: PromptSpec | None,
     placement: Placement | None,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast, Head]:
+    """Return the model of a checkpoint, its tokenizer and its head."""
     dtype = "bfloat16" if precision == "bf16" else "float32"
-    folder, base = Path(checkpoint), read_reference(Path(checkpoint))
+    folder = Path(checkpoint)
+    base = read_reference(folder)
     if base is not None:
         require_intact(folder)
         checkpoint, revision = base.checkpoint, base.revision
@@ -253,19 +371,13 @@ def _loaded(
     return model, tokenizer, head
 
 
-def _taken(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, device: str, spec: PromptSpec | None
-) -> tuple[str, Head, torch.device]:
-    head = new_head(LABEL_WORDS if spec else SEQUENCE)
-    head.require_model(model)
-    if spec:
-        head.bind(spec, tokenizer)
-    name = model.config.name_or_path or type(model).__name__
+def _device_of_objects(name: str, model: PreTrainedModel, device: str) -> torch.device:
+    """Return the device of a loaded model: where it is, or the one to move it to."""
     if device != "auto" and is_spread(model):
         raise InputError(f"device '{device}': {name} is spread over devices; leave it out")
     if is_spread(model):
-        return name, head, main_device(model)
+        return main_device(model)
     if any(weight.is_meta for weight in model.parameters()):
         raise InputError(f"{name}: has weights that are on no device; load it with its weights")
-    own = input_table(name, model).weight.device
-    return name, head, own if device == "auto" else resolve_device(device)
+    present = input_table(name, model).weight.device
+    return present if device == "auto" else resolve_device(device)

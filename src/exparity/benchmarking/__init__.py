@@ -140,8 +140,10 @@ class Benchmark:
             raise InputError("texts: there is none to explain")
         check_texts(self.classifier, self._texts, encodings)
         self._targets = targets_of(self.classifier, encodings, targets)
-        self._seed, self._study = seed, preset(study)
-        self._training, self._rationales = training, rationales
+        self._seed = seed
+        self._study = preset(study)
+        self._training = training
+        self._rationales = rationales
 
     def explain(self, methods: Ids | None = None) -> Benchmark:
         """Explain the texts with several methods, and return this same benchmark.
@@ -158,17 +160,18 @@ class Benchmark:
             ['gradient', 'occlusion']
         """
         fitting = self._fitting(METHODS)
-        every = [
-            id
-            for id, its in fitting.items()
-            if not (its.path_options or its.terms) and (self._training or not its.needs_training)
+        everywhere = [
+            name
+            for name, facts in fitting.items()
+            if not (facts.path_options or facts.terms)
+            and (self._training or not facts.needs_training)
         ]
-        default = [id for id in PUBLISHED if id in fitting]
+        default = [name for name in PUBLISHED if name in fitting]
         explained = explain_many(
             self.classifier,
             self._texts,
             self._targets,
-            self._options(METHODS, methods, default, every),
+            self._options(METHODS, methods, default, everywhere),
             self._seed,
             training=self._training,
             seconds=self.seconds,
@@ -194,9 +197,10 @@ class Benchmark:
             raise InputError("there are no explanations to score yet; call explain() first")
         has_rationales = self._rationales is not None
         lacking = {"counterfactual", *([] if has_rationales else ["rationale"])}
-        every = [id for id, its in self._fitting(METRICS).items() if its.needs not in lacking]
+        fitting = self._fitting(METRICS)
+        computable = [name for name, facts in fitting.items() if facts.needs not in lacking]
         default = [*FAITHFULNESS, *(PLAUSIBILITY if has_rationales else ())]
-        options = self._options(METRICS, metrics, default, every)
+        options = self._options(METRICS, metrics, default, computable)
         self.scores |= evaluate_many(
             self.classifier, self.explanations, options, self._seed, rationales=self._rationales
         )
@@ -204,18 +208,19 @@ class Benchmark:
 
     def _fitting(self, registry: Registry[Any]) -> dict[str, Any]:
         """Return facts of the methods or metrics that need no more than the classifier has."""
-        facts = {id: registry.get(id).facts for id in registry.ids()}
-        is_black_box = self.classifier.is_black_box
-        return {id: its for id, its in facts.items() if its.asks_only or not is_black_box}
+        by_name = {name: registry.get(name).facts for name in registry.ids()}
+        if not self.classifier.is_black_box:
+            return by_name
+        return {name: facts for name, facts in by_name.items() if facts.asks_only}
 
     def _options(
-        self, registry: Registry[Any], ids: Ids | None, default: list[str], every: list[str]
+        self, registry: Registry[Any], ids: Ids | None, default: list[str], all_ids: list[str]
     ) -> Options:
         """Return options by id of what is asked for, those of the study included."""
         block = f"{registry.kind}s"
-        asked = options_of_ids(default if ids is None else ids, block, every)
+        chosen = options_of_ids(default if ids is None else ids, block, all_ids)
         known = self._study.get(block, {})
-        options = {id: {**known.get(id, {}), **own} for id, own in asked.items()}
+        options = {name: {**known.get(name, {}), **changes} for name, changes in chosen.items()}
         self._used |= options
         return options
 
@@ -244,10 +249,12 @@ class Benchmark:
             raise InputError(
                 f"explanations: {len(explanations)} for {len(self._texts)} texts; give one for each"
             )
-        for place, (own, target) in enumerate(zip(explanations, self._targets, strict=True)):
-            if own.target != target:
+        for place, (explanation, target) in enumerate(
+            zip(explanations, self._targets, strict=True)
+        ):
+            if explanation.target != target:
                 raise InputError(
-                    f"explanations: that of text {place} is of class {own.target}, and the "
+                    f"explanations: that of text {place} is of class {explanation.target}, and the "
                     f"benchmark explains class {target}"
                 )
         self.explanations[name] = list(explanations)
@@ -310,9 +317,9 @@ class Benchmark:
             columns[metric] = self._means(metric)
             if intervals:
                 levels = self._levels(metric)
-                columns[f"{metric}_low"] = {name: own.ci_low for name, own in levels.items()}
-                columns[f"{metric}_high"] = {name: own.ci_high for name, own in levels.items()}
-                columns[f"{metric}_n"] = {name: own.n_texts for name, own in levels.items()}
+                columns[f"{metric}_low"] = {name: level.ci_low for name, level in levels.items()}
+                columns[f"{metric}_high"] = {name: level.ci_high for name, level in levels.items()}
+                columns[f"{metric}_n"] = {name: level.n_texts for name, level in levels.items()}
         frame = pd.DataFrame(columns, index=pd.Index([*self.explanations], name="method"))
         return frame.assign(seconds=pd.Series(self.seconds))
 
@@ -347,7 +354,8 @@ class Benchmark:
         return Path(path).name or type(self.classifier).__name__
 
     def __repr__(self) -> str:
-        methods, metrics = (", ".join(ids) or "none" for ids in (self.explanations, self._metrics))
+        methods = ", ".join(self.explanations) or "none"
+        metrics = ", ".join(self._metrics) or "none"
         return f"<Benchmark of {len(self._texts)} texts; methods: {methods}; metrics: {metrics}>"
 
     def _repr_html_(self) -> str:
@@ -416,18 +424,19 @@ class Benchmark:
     def _column_cells(self, texts: slice) -> Cells:
         """Return each method's values, and whether they are the best of their metric."""
         values = {metric: self._means(metric, texts) for metric in self._metrics}
-        return self._cells(values, {metric: _top(metric, of) for metric, of in values.items()})
+        best = {metric: _top(metric, by_method) for metric, by_method in values.items()}
+        return self._cells(values, best)
 
     def _cells(
         self, values: Mapping[str, Mapping[str, float]], best: Mapping[str, Sequence[str]]
     ) -> Cells:
         """Return each method's values, and whether it is among the best, unless all are."""
         cells: Cells = {method: [] for method in self.explanations}
-        for metric, of_methods in values.items():
-            defined = {method for method, value in of_methods.items() if value == value}
+        for metric, by_method in values.items():
+            defined = {method for method, value in by_method.items() if value == value}
             chosen = defined.intersection(best[metric])
             are_marked = len(chosen) < len(defined - {RANDOM})
-            for method, value in of_methods.items():
+            for method, value in by_method.items():
                 text = number_text(value, signed=False, like=value) if method in defined else "–"
                 cells[method].append((text, are_marked and method in chosen))
         return cells

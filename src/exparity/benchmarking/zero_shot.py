@@ -40,7 +40,7 @@ def hypotheses(
         [(premise, template.format(name)) for name in names] for premise in premises
     ]
     if asks_for_predicted(targets):
-        encodings = classifier.encode([pair for own in pairs for pair in own])
+        encodings = classifier.encode([pair for text_pairs in pairs for pair in text_pairs])
         entailed = classifier.probabilities([e.token_ids for e in encodings])[:, entailment]
         chosen = entailed.reshape(len(premises), len(names)).argmax(axis=1)
     else:
@@ -49,7 +49,7 @@ def hypotheses(
             raise InputError(
                 f"targets must be candidate labels, or their places from 0, not {shown(targets)}"
             )
-    return [own[place] for own, place in zip(pairs, chosen, strict=True)], entailment
+    return [text_pairs[place] for text_pairs, place in zip(pairs, chosen, strict=True)], entailment
 
 
 def entailment_class(classifier: Classifier) -> int:

@@ -73,7 +73,9 @@ def counterfactuals_of(
 
     def make(example: Example) -> tuple[Example, ...]:
         others = []
-        for group in (one for one in data.groups if one != example.group):
+        for group in data.groups:
+            if group == example.group:
+                continue
             with entry.running():
                 other = entry.function(example, group, data, **options)
             if other is None:
@@ -104,7 +106,7 @@ def changed_words(words: Sequence[str], counterfactual_words: Sequence[str]) -> 
     """
     if len(words) == len(counterfactual_words):
         pairs = zip(words, counterfactual_words, strict=True)
-        return np.array([one != other for one, other in pairs], dtype=np.bool_)
+        return np.array([word != other for word, other in pairs], dtype=np.bool_)
     changed = np.ones(len(words), dtype=np.bool_)
     matcher = SequenceMatcher(None, words, counterfactual_words, autojunk=False)
     for block in matcher.get_matching_blocks():
@@ -136,11 +138,12 @@ def label_refusal(dataset: str, evidence: str) -> str:
 def _check_labels(data: PreparedData) -> None:
     """Refuse data whose label changes with the group, in matched sets or in all examples."""
     for match_id, members in data.sets.items():
-        for one, other in combinations(members, 2):
-            if one.group != other.group and one.label != other.label:
+        for first, second in combinations(members, 2):
+            if first.group != second.group and first.label != second.label:
                 evidence = f"so the members of set '{match_id}' say"
                 raise InputError(label_refusal(data.dataset, evidence))
     labels = {group: {e.label for e in data.examples if e.group == group} for group in data.groups}
-    of_group = [of for of in labels.values() if of]
-    if len(of_group) > 1 and all(len(of) == 1 for of in of_group) and len(set.union(*of_group)) > 1:
+    present = [group_labels for group_labels in labels.values() if group_labels]
+    have_single_labels = all(len(group_labels) == 1 for group_labels in present)
+    if len(present) > 1 and have_single_labels and len(set.union(*present)) > 1:
         raise InputError(label_refusal(data.dataset, "every group has a label of its own"))

@@ -87,7 +87,8 @@ def _is_end(word: str) -> bool:
 
 def _is_object(tokens: Sequence[Token], place: int) -> bool:
     """Return whether "her" is an object although a content word follows: "let her go"."""
-    before, after = _lower(tokens, place - 1), _lower(tokens, place + 1)
+    before = _lower(tokens, place - 1)
+    after = _lower(tokens, place + 1)
     is_last = _is_end(_lower(tokens, place + 2))
     if any(before in verbs and after in words for verbs, words in LEXICON.objects):
         return True
@@ -101,7 +102,8 @@ def _is_name(tokens: Sequence[Token], place: int) -> bool:
     """Return whether a noun is capitalised beside another capitalised word: "Stephen King"."""
     if not _is_capital(tokens, place) or (tokens[place].text.isupper()):
         return False
-    before, after = place - 1, place + 1
+    before = place - 1
+    after = place + 1
     before -= _lower(tokens, before) == "."
     return _is_capital(tokens, after) or (
         _is_capital(tokens, before) and _lower(tokens, before) not in LEXICON.function_words

@@ -48,7 +48,8 @@ def edited(words: Sequence[str], tokens: Sequence[Token], edits: Iterable[Edit])
     """Return words with some tokens replaced."""
     out = list(words)
     for edit in sorted(edits, reverse=True):  # from the end, so that earlier places stay
-        first, last = tokens[edit.first], tokens[edit.last]
+        first = tokens[edit.first]
+        last = tokens[edit.last]
         pieces = edit.text.split(" ")
         pieces[0] = out[first.word][: first.start] + pieces[0]
         pieces[-1] += out[last.word][last.start + len(last.text) :]
@@ -69,8 +70,8 @@ def replaced(text: str, partner: Callable[[str], str | None]) -> str | None:
     Returns the new token in the case of the old one; None if it stays.
     """
     lower = text.lower().replace("’", "'")
-    if (whole := partner(lower)) is not None:
-        return in_case_of(text, whole)
+    if (other := partner(lower)) is not None:
+        return in_case_of(text, other)
     if ending := _ENDING.search(text):
         place = ending.start()
         start = replaced(text[:place], partner)

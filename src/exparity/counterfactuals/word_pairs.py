@@ -27,7 +27,8 @@ Rows = tuple[Phrase, ...]
 
 
 def _check(options: Mapping[str, Any], groups: tuple[str, ...]) -> str | None:
-    pairs, file = options.get("pairs"), options.get("pairs_file")
+    pairs = options.get("pairs")
+    file = options.get("pairs_file")
     if (pairs is None) == (file is None):
         return "'word_pairs' takes 'pairs' or 'pairs_file'; set one of them"
     if file is not None:
@@ -77,10 +78,11 @@ def word_pairs(
         path = Path(pairs_file)
         rows = _rows(path, data.groups, path.stat().st_mtime_ns)
     places = {name: place for place, name in enumerate(data.groups)}
-    to, own = places[group], places[example.group]
-    turns = [(own, to), (to, own)]
+    start = places[example.group]
+    end = places[group]
+    turns = [(start, end), (end, start)]
     if mode == "set":
-        turns = [(other, to) for other in places.values() if other != to]
+        turns = [(other, end) for other in places.values() if other != end]
     partners = _partners(rows, tuple(turns))
     tokens = tokens_of(example.words)
     return with_words(example, edited(example.words, tokens, _edits(tokens, partners)), group)
@@ -105,7 +107,8 @@ def _partners(rows: Rows, turns: Sequence[tuple[int, int]]) -> Mapping[Phrase, s
 
 def _edits(tokens: Sequence[Token], partners: Mapping[Phrase, str]) -> Iterator[Edit]:
     """Yield the replacement of the longest known phrase at each place."""
-    longest, place = max(map(len, partners)), 0
+    longest = max(map(len, partners))
+    place = 0
     while place < len(tokens):
         size = 1
         for size in range(min(longest, len(tokens) - place), 0, -1):

@@ -56,10 +56,12 @@ def load_with_facts(
     entry = DATASETS.get(id)
     name = name or id
     loaded = entry.function(source, **complete(entry.options, options or {}, f"dataset {name}"))
-    facts, examples = entry.facts, loaded
+    facts = entry.facts
+    examples = loaded
     if isinstance(loaded, Loaded):
-        own = {key: value for key, value in vars(loaded).items() if key != "examples"}
-        facts, examples = replace(facts, **own), loaded.examples
+        changes = {key: value for key, value in vars(loaded).items() if key != "examples"}
+        facts = replace(facts, **changes)
+        examples = loaded.examples
         if loaded.groups and not entry.facts.has_groups(options or {}):
             raise InputError(
                 f"dataset {name}: it has the groups {', '.join(loaded.groups)}, and its facts say "
@@ -83,21 +85,22 @@ def check_examples(id: str, examples: Sequence[Example], facts: DatasetFacts) ->
     if twice:
         raise InputError(f"dataset {id}: example id '{twice[0]}' occurs more than once")
     split_of: dict[str, str] = {}
-    for one in examples:
-        where = f"dataset {id}, example '{one.example_id}'"
-        for name, words in (("text", one.words), ("second text", one.words_b)):
+    for example in examples:
+        where = f"dataset {id}, example '{example.example_id}'"
+        for name, words in (("text", example.words), ("second text", example.words_b)):
             if words is not None and not any(map(str.strip, words)):
                 raise InputError(f"{where}: the {name} is empty; remove the row")
-        if one.group not in (facts.groups or [""]):
+        if example.group not in (facts.groups or [""]):
             known = name_list(facts.groups) or "none"
-            raise InputError(f"{where}: group '{one.group}' is not one of {known}")
-        if not 0 <= one.label < len(facts.labels):
-            raise InputError(f"{where}: label {one.label} is not in 0..{len(facts.labels) - 1}")
-        marks, n_words = one.rationale, len(one.all_words)
+            raise InputError(f"{where}: group '{example.group}' is not one of {known}")
+        if not 0 <= example.label < len(facts.labels):
+            raise InputError(f"{where}: label {example.label} is not in 0..{len(facts.labels) - 1}")
+        marks = example.rationale
+        n_words = len(example.all_words)
         if marks is not None and len(marks) != n_words:
             raise InputError(f"{where}: {len(marks)} rationale marks for {n_words} words")
-        set_id = one.match_id
-        if set_id is not None and split_of.setdefault(set_id, one.split) != one.split:
+        set_id = example.match_id
+        if set_id is not None and split_of.setdefault(set_id, example.split) != example.split:
             raise InputError(
                 f"{where}: its matched set '{set_id}' is in both splits; keep it in one"
             )
@@ -117,7 +120,7 @@ def _check_facts(id: str, facts: DatasetFacts) -> None:
             raise InputError(f"dataset {id}: the only {kind} is '{values[0]}'; it takes two")
         first_of: dict[str, str] = {}
         for name in values:
-            shown = "".join(one for one in name if unicodedata.category(one) != "Cf")
+            shown = "".join(sign for sign in name if unicodedata.category(sign) != "Cf")
             first = first_of.setdefault(unicodedata.normalize("NFKC", shown), name)
             if first != name:
                 raise InputError(

@@ -64,9 +64,12 @@ def csv_rows(
     """Yield the rows of a CSV file, whose delimiter may be in a line ``sep=;`` or in its header."""
     csv.field_size_limit(_MAX_CELL)
     lines = (part for line in text_lines(path) for part in _AFTER_CARRIAGE_RETURN.split(line))
-    first, skipped = next(lines, ""), 0
+    first = next(lines, "")
+    skipped = 0
     if marked := _SEPARATOR.fullmatch(first):  # a line of spreadsheets, no header
-        delimiter, first, skipped = marked[1], next(lines, ""), 1
+        delimiter = marked[1]
+        first = next(lines, "")
+        skipped = 1
     delimiter = delimiter or max(",;\t|", key=_QUOTED.sub("", first).count)
     reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
     line = 1 + skipped
@@ -76,7 +79,8 @@ def csv_rows(
         places = [header.index(name) for name in columns]
         line = reader.line_num + 1 + skipped
         for cells in reader:
-            where, line = f"{path}:{line}", reader.line_num + 1 + skipped
+            where = f"{path}:{line}"
+            line = reader.line_num + 1 + skipped
             if not cells:
                 continue
             if len(cells) != len(header):
@@ -117,7 +121,8 @@ def words_in(where: str, row: Mapping[str, Any], column: str) -> list[str]:
 def _json_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
     """Yield the objects of a JSON array, or of lines where there is none."""
     lines = filter(str.strip, text_lines(path))
-    first, second = next(lines, ""), next(lines, "")
+    first = next(lines, "")
+    second = next(lines, "")
     if not first.lstrip().startswith("["):
         if first.strip() == "{" or (first and not second and path.suffix == ".json"):
             raise InputError(

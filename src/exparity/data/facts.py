@@ -85,7 +85,8 @@ class DatasetFacts(Facts):
 
     def has_groups(self, options: Mapping[str, Any]) -> bool:
         """Return whether its examples have groups, under these options."""
-        option, named = self.group_option, options.get("groups")
+        option = self.group_option
+        named = options.get("groups")
         if option is None:
             return bool(self.groups)
         where = option == "groups" or bool(options.get(option, True))

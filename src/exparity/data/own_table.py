@@ -56,7 +56,8 @@ class _Row(NamedTuple):
 def _columns(options: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
     """Return the columns by the options that name them, and those of the groups."""
     named = {option: options[option] for option in _OPTIONS if options[option] is not None}
-    group, groups = options["group"], options["groups"]
+    group: str | list[str] | None = options["group"]
+    groups = options["groups"]
     if group is None or (groups is not None and not groups):
         return named, []
     return named, [group] if isinstance(group, str) else list(group)
@@ -160,7 +161,8 @@ def own_table(
     declared = _declared_classes(files, label) if labels is None else labels
     listed = _listed(label, declared, by, groups)
     rows, dropped = _complete(path, rows, listed, drop_incomplete)
-    n_classes, n_texts = (len({str(row.values[name]) for row in rows}) for name in (label, text))
+    n_classes = _count_distinct(rows, label)
+    n_texts = _count_distinct(rows, text)
     if n_classes > max(2 * n_texts, 10):
         raise InputError(
             f"{path}: {n_classes} classes in column '{label}', and {n_texts} different texts in "
@@ -188,6 +190,11 @@ def own_table(
     return Loaded(examples, crossed, order, classes, dropped, labels_sorted=declared is None)
 
 
+def _count_distinct(rows: Sequence[_Row], column: str) -> int:
+    """Return the number of distinct values of a column."""
+    return len({str(row.values[column]) for row in rows})
+
+
 class _Column(NamedTuple):
     """A column of names."""
 
@@ -211,14 +218,14 @@ def _listed(
     groups: Sequence[str | int] | None,
 ) -> list[_Column]:
     """Return the column of classes and those of groups, with the names that options list."""
-    of_groups = [str(name) for name in groups or ()]
+    group_names = [str(name) for name in groups or ()]
     if len(by) > 1:
-        of_groups = [part for name in of_groups for part in name.split(AND)]
+        group_names = [part for name in group_names for part in name.split(AND)]
     words = MISSING - {"None"}  # many a class has this name
     if labels:
         words |= UNLABELLED
     classes = _Column(label, frozenset(map(str, labels or ())), words)
-    return [classes, *(_Column(column, frozenset(of_groups)) for column in by)]
+    return [classes, *(_Column(column, frozenset(group_names)) for column in by)]
 
 
 def _declared_classes(files: Sequence[Path], label: str) -> Sequence[str] | None:
@@ -260,7 +267,8 @@ def _example(row: _Row, separator: str, label: int, group: str) -> Example:
     """Return the example of a complete row."""
     columns = row.columns
     match = columns.get("match")
-    text, text_b = _text(row, "text", separator), None
+    text = _text(row, "text", separator)
+    text_b = None
     marks = _marks(row, "rationale", "text", text)
     if not is_empty(row.values.get(columns.get("text_b", ""))):
         text_b = _text(row, "text_b", separator)
@@ -313,7 +321,7 @@ def _complete(
     words: dict[str, None] = {}
     ids: set[str] = set()
     for row in rows:
-        missing = [one.column for one in needed if one.is_missing(row)]
+        missing = [column.column for column in needed if column.is_missing(row)]
         words |= dict.fromkeys(
             str(row.values[by]) for by in missing if not is_empty(row.values[by])
         )
@@ -333,19 +341,20 @@ def _complete(
             places,
             words,
         )
-    return complete, {reason: len(of) for reason, of in places.items()}
+    return complete, {reason: len(wheres) for reason, wheres in places.items()}
 
 
 def _is_visible(words: Sequence[str]) -> bool:
     """Return whether a text has a character of which a tokenizer makes a token."""
-    return any(unicodedata.category(one) not in _BLANK_CATEGORIES for one in chain(*words))
+    signs = chain.from_iterable(words)
+    return any(unicodedata.category(sign) not in _BLANK_CATEGORIES for sign in signs)
 
 
 def _incomplete(what: str, places: Mapping[str, Sequence[str]], words: Iterable[str]) -> InputError:
     """Return the error that counts incomplete rows by reason, and names the first of each."""
     counts = ", ".join(
-        f"{len(of):,} {reason} ({', '.join(of[:_NAMED])}{', …' if len(of) > _NAMED else ''})"
-        for reason, of in places.items()
+        f"{len(rows):,} {reason} ({', '.join(rows[:_NAMED])}{', …' if len(rows) > _NAMED else ''})"
+        for reason, rows in places.items()
     )
     names = ", ".join(f"'{visible(word)}'" for word in words)
     remedy = f"; {names} count as missing, unless `labels` or `groups` list them" if names else ""
@@ -365,8 +374,8 @@ def _order(
     """Return the groups or classes in the order of an option, or sorted, whole numbers by value."""
     if order_option is None:
         distinct = set(names)
-        whole = all(map(_WHOLE.fullmatch, distinct))
-        return tuple(sorted(distinct, key=lambda name: (int(name) if whole else 0, name)))
+        are_numbers = all(map(_WHOLE.fullmatch, distinct))
+        return tuple(sorted(distinct, key=lambda name: (int(name) if are_numbers else 0, name)))
     order = tuple(map(str, order_option))
     for name, row in zip(names, rows, strict=True):
         if name not in order:
@@ -380,7 +389,8 @@ def _order(
 def _text(row: _Row, option: str, separator: str) -> Text:
     """Return a row's text, without words of a list that are only a blank."""
     column = row.columns[option]
-    words, value = words_in(row.where, row.values, column), row.values[column]
+    words = words_in(row.where, row.values, column)
+    value = row.values[column]
     if option == "text" and "spans" in row.columns:
         return _in_spans(row, "spans")
     if isinstance(value, str):
@@ -410,7 +420,8 @@ def _marks(row: _Row, option: str, text_option: str, text: Text) -> tuple[int, .
 def _in_spans(row: _Row, option: str) -> Text:
     """Return a text whose words are the spans of a column, which are lists or JSON."""
     column = row.columns[option]
-    string, spans = row.values[row.columns["text"]], row.values[column]
+    string = row.values[row.columns["text"]]
+    spans = row.values[column]
     try:
         edges = json.loads(spans) if isinstance(spans, str) else spans
         places = tuple((_place(start), _place(end)) for start, end in edges)

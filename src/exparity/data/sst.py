@@ -72,7 +72,8 @@ def _examples(
 
     def example_of(line: str, part: str, number: int) -> Example | None:
         words, phrases = read_tree(line)
-        rating, group = phrases[-1].rating, group_of(words) if group_of else ""
+        rating = phrases[-1].rating
+        group = group_of(words) if group_of else ""
         if rating == NEUTRAL or group is None:
             return None
         return Example(
@@ -132,7 +133,7 @@ def gender_named(words: Iterable[str]) -> str | None:
     """
     parts = [part for word in words for part in _PART.findall(word.lower())]
     telling = read_lexicon(LEXICON).telling
-    male, female = (sum(part in telling[gender] for part in parts) for gender in GROUPS)
-    if male == female:
+    counts = {gender: sum(part in telling[gender] for part in parts) for gender in GROUPS}
+    if len(set(counts.values())) == 1:
         return None
-    return "male" if male > female else "female"
+    return max(GROUPS, key=counts.__getitem__)

@@ -73,7 +73,8 @@ def read_prepared(path: Path, split: str | None = None) -> PreparedData:
 
 
 def _example(row: dict[str, Any]) -> Example:
-    rationale, words_b = row["rationale"], row.get("words_b")
+    rationale = row["rationale"]
+    words_b = row.get("words_b")
     return Example(
         example_id=row["example_id"],
         words=tuple(map(intern, row["words"])),  # few words make many texts

@@ -40,7 +40,8 @@ def counterfactual_data(
     Raises:
         InputError: no counterfactual has other words than its original.
     """
-    examples, dataset = training_set.examples, training_set.dataset
+    examples = training_set.examples
+    dataset = training_set.dataset
     everything = range(len(examples))
     chosen = everything if mode == "add" else _half(training_set)
     added: list[Example] = []
@@ -71,7 +72,7 @@ def counterfactual_data(
 
 
 def _weights_by_own_group(
-    training_set: TrainingSet, added: Sequence[Example], of_originals: FloatArray
+    training_set: TrainingSet, added: Sequence[Example], original_weights: FloatArray
 ) -> FloatArray:
     """Return the mean weight of the class and group that each counterfactual is of."""
     cells = cells_of(training_set, range(len(training_set.examples)))
@@ -84,7 +85,7 @@ def _weights_by_own_group(
     means = {cell: float(training_set.weights[places].mean()) for cell, places in cells.items()}
     weights = [
         means.get((example.label, example.group), weight)
-        for example, weight in zip(added, of_originals.tolist(), strict=True)
+        for example, weight in zip(added, original_weights.tolist(), strict=True)
     ]
     return np.array(weights, dtype=np.float64)
 

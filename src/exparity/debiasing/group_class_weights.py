@@ -31,9 +31,10 @@ def group_class_weights(training_set: TrainingSet) -> TrainingSet:
         "debias group_class_weights: no training example of %s; group and class cannot become "
         "independent there",
     )
-    of_class = Counter(example.label for example in examples)
-    of_group = Counter(example.group for example in examples)
+    class_sizes = Counter(example.label for example in examples)
+    group_sizes = Counter(example.group for example in examples)
     factors = np.ones(len(examples))
     for (label, group), members in cells.items():
-        factors[members] = of_class[label] * of_group[group] / (len(examples) * len(members))
+        expected = class_sizes[label] * group_sizes[group]
+        factors[members] = expected / (len(examples) * len(members))
     return replace(training_set, weights=training_set.weights * factors)

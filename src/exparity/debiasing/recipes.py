@@ -41,7 +41,7 @@ BiasBios and on Jigsaw, and with the weights of their Table 7."""
 def calls_of(written: Any, where: str) -> list[InterventionCall]:
     """Return the interventions that a model's ``debias`` names, in order."""
     if isinstance(written, list):
-        return [call for one in written for call in calls_of(one, where)]
+        return [call for entry in written for call in calls_of(entry, where)]
     if not isinstance(written, str):
         return [dict(written)]
     registered = INTERVENTIONS.ids()

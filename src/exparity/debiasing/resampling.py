@@ -27,19 +27,23 @@ def resampling(
         mode: ``under`` draws from larger groups without replacement; ``over`` keeps all examples
             and draws more of smaller groups with replacement.
     """
-    are_made = [MADE_BY in example.attributes for example in training_set.examples]
+    are_counterfactual = [MADE_BY in example.attributes for example in training_set.examples]
     kept: list[int] = []
-    for made in sorted(set(are_made)):
-        positions = [position for position, is_made in enumerate(are_made) if is_made == made]
+    for counterfactual in sorted(set(are_counterfactual)):
+        positions = [
+            position
+            for position, is_counterfactual in enumerate(are_counterfactual)
+            if is_counterfactual == counterfactual
+        ]
         cells = cells_of(training_set, positions)
-        kind = "counterfactual" if made else "training example"
+        kind = "counterfactual" if counterfactual else "training example"
         message = f"debias resampling: no {kind} of %s; only the groups that a class has are made"
         warn_of_empty_cells(training_set, cells, f"{message} equally large")
         for (label, group), members in cells.items():
             sizes = [len(others) for (other, _), others in cells.items() if other == label]
             wanted = min(sizes) if mode == "under" else max(sizes)
             order = shuffled_positions(training_set, members)
-            draws = training_set.generator("repeat", label, group, int(made))
+            draws = training_set.generator("repeat", label, group, int(counterfactual))
             repeats = draws.integers(len(order), size=max(0, wanted - len(order)))
             kept += order[:wanted] + [order[index] for index in repeats]
     return training_set.take(sorted(kept))

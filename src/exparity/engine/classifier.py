@@ -12,7 +12,7 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import torch
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 Gradients = tuple[int, torch.Tensor, FloatArray]
+Result = TypeVar("Result")
 
 _OF_LIBRARIES = {"torch", "transformers", "peft", "exparity"}
 HALF_BOUND = 0.05
@@ -213,7 +214,7 @@ class Classifier(TokenEmbeddings):
             )
         return index
 
-    def objective(self, explains: str | Mapping[Any, str]) -> Objective:
+    def objective(self, explains: str | Mapping[Literal["against"], str]) -> Objective:
         """Return the function of logits and targets that ``explains`` names.
 
         Examples:
@@ -298,24 +299,28 @@ class Classifier(TokenEmbeddings):
             return np.zeros(len(sequences), dtype=bool)
         keys = [tuple(int(i) for i in sequence) for sequence in sequences]
         new = [key for key in dict.fromkeys(keys) if key not in self._needs_fp32]
-        lengths = [len(key) for key in new]
-        half, whole = (
-            one._computed(
-                lengths, padded([one.embed(key) for key in new]), one.logits, self.n_classes
-            )
-            for one in (self, self.fp32_twin)
-        )
-        for key, differences in zip(new, np.abs(half - whole), strict=True):
+        in_fp16 = self._logits_of_ids(new)
+        in_fp32 = self.fp32_twin._logits_of_ids(new)
+        for key, differences in zip(new, np.abs(in_fp16 - in_fp32), strict=True):
             self._needs_fp32[key] = not bool((differences <= HALF_BOUND).all())
             self.refusals.update(["texts_in_fp32"] * self._needs_fp32[key])
         return np.array([self._needs_fp32[key] for key in keys], dtype=bool)
 
+    def _logits_of_ids(self, sequences: Sequence[tuple[int, ...]]) -> FloatArray:
+        """Return the (n, c) logits of token-id sequences."""
+        lengths = [len(sequence) for sequence in sequences]
+        build = padded([self.embed(sequence) for sequence in sequences])
+        return self._computed(lengths, build, self.logits, self.n_classes)
+
     def run_by_precision(
         self,
         sequences: Sequence[Sequence[int] | IntArray],
-        run: Callable[[Classifier, list[int]], Iterable[Any]],
-    ) -> list[Any]:
-        """Call ``run`` once for fp32 texts and once for the rest; keep the order.
+        run: Callable[[Classifier, list[int]], Iterable[Result]],
+    ) -> list[Result]:
+        """Call ``run`` once for the texts in this precision, once for those that need fp32.
+
+        It takes a classifier and the positions of its texts, and returns a result for each. The
+        results come back in the order of ``sequences``.
 
         Examples:
             >>> from exparity import load_classifier
@@ -327,9 +332,9 @@ class Classifier(TokenEmbeddings):
             True
         """
         needs = self.needs_fp32(sequences)
-        results: dict[int, Any] = {}
-        for classifier, own in ((self, ~needs), (self.fp32_twin, needs)):
-            places = np.flatnonzero(own).tolist()
+        results: dict[int, Result] = {}
+        for classifier, runs_here in ((self, ~needs), (self.fp32_twin, needs)):
+            places = np.flatnonzero(runs_here).tolist()
             if places and classifier is not None:
                 results.update(zip(places, run(classifier, places), strict=True))
         return [results[place] for place in range(len(sequences))]

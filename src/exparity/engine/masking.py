@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
+from itertools import chain
 
 import numpy as np
 import torch
@@ -64,10 +65,11 @@ class MaskedTexts:
 
         def build(positions: list[int], wide: int) -> torch.Tensor:
             chosen = torch.as_tensor(positions, device=self.classifier.device)
-            mask, own = stays[chosen, :wide], texts[chosen]
+            mask = stays[chosen, :wide]
+            text = texts[chosen]
             if self._first is not None:
-                self._first.show(own, mask)
-            return torch.where(mask[..., None], self._rows[own, :wide], self._absent[own, :wide])
+                self._first.show(text, mask)
+            return torch.where(mask[..., None], self._rows[text, :wide], self._absent[text, :wide])
 
         lengths = self.lengths[owners[first]].tolist()
         with self._first.in_use() if self._first is not None else nullcontext():
@@ -77,9 +79,9 @@ class MaskedTexts:
         self, masks: Sequence[BoolArray], targets: IntArray
     ) -> list[FloatArray]:
         """Return the (m,) probabilities of each text's target for its (m, t) masks."""
-        counts = [len(own) for own in masks]
+        counts = [len(text_masks) for text_masks in masks]
         owners = np.repeat(np.arange(len(masks)), counts)
-        probabilities = self.probabilities(owners, [mask for own in masks for mask in own])
+        probabilities = self.probabilities(owners, list(chain.from_iterable(masks)))
         values = probabilities[np.arange(len(owners)), targets[owners]]
         return np.split(values, np.cumsum(counts)[:-1])
 
@@ -109,7 +111,7 @@ def kept_target_probabilities(
     tokens that stay; one without any leaves the empty text. Equal masks run once.
     """
     nothing = classifier.embed(classifier.empty_ids)
-    unique = [np.unique(own, axis=0, return_inverse=True) for own in masks]
+    unique = [np.unique(text_masks, axis=0, return_inverse=True) for text_masks in masks]
     counts = [len(kept) for kept, _ in unique]
     owners = np.repeat(np.arange(len(rows)), counts)
     flat = [mask for kept, _ in unique for mask in kept]
@@ -122,4 +124,4 @@ def kept_target_probabilities(
     probabilities = classifier.forward(lengths, build)
     chosen = probabilities[np.arange(len(owners)), targets[owners]]
     values = np.split(chosen, np.cumsum(counts)[:-1])
-    return [own[inverse] for own, (_, inverse) in zip(values, unique, strict=True)]
+    return [distinct[inverse] for distinct, (_, inverse) in zip(values, unique, strict=True)]

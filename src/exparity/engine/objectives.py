@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -31,7 +31,8 @@ class Outputs(NamedTuple):
         """Return (n,) probability and log odds, z_y − log Σ_{c≠y} exp z_c, of a class of each."""
         from scipy.special import logsumexp
 
-        rows, others = np.arange(len(targets)), self.logits.copy()
+        rows = np.arange(len(targets))
+        others = self.logits.copy()
         others[rows, targets] = -np.inf
         odds = self.logits[rows, targets] - logsumexp(others, axis=1)
         return self.probabilities[rows, targets], np.asarray(odds)
@@ -72,7 +73,10 @@ def prediction_loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor
 
 
 def objective_of(
-    explains: str | Mapping[Any, str], class_names: Sequence[str], *, in_words: bool
+    explains: str | Mapping[Literal["against"], str],
+    class_names: Sequence[str],
+    *,
+    in_words: bool,
 ) -> Objective:
     """Return the function that ``explains`` names; ``in_words`` is for prompted models."""
     if isinstance(explains, Mapping):

@@ -53,8 +53,9 @@ def check_function(
     name = type(engine.model).__name__
     tolerance = _TOLERANCE.get(str(engine.model.dtype), 0.05)
     try:
-        each = [_plain(engine, sequences[i], texts[i], ids_are_given) for i in chosen]
-        plain = np.concatenate(each)
+        plain = np.concatenate(
+            [_plain(engine, sequences[i], texts[i], ids_are_given) for i in chosen]
+        )
         ours = {"in a batch": engine.probabilities(few)}
         if not engine.exact and np.abs(plain - ours["in a batch"]).max() > tolerance:
             # A few families read padding: texts of one length share a batch.
@@ -90,7 +91,9 @@ def _plain(
     parts = text if isinstance(text, tuple) else (text,)
     options = {"truncation": True, "max_length": classifier.max_length, "return_tensors": "pt"}
     inputs = dict(classifier.tokenizer(*parts, **options))
-    indices, types = (torch.tensor(part)[None] for part in classifier.split_types(ids))
+    plain_ids, plain_types = classifier.split_types(ids)
+    indices = torch.tensor(plain_ids)[None]
+    types = torch.tensor(plain_types)[None]
     prompted = classifier.head.prompt is not None
     if prompted or (ids_are_given and not torch.equal(inputs["input_ids"], indices)):
         inputs = {"input_ids": indices, "attention_mask": torch.ones_like(indices)}
@@ -125,7 +128,7 @@ def in_own_ids(classifier: Classifier, explanations: Sequence[Explanation]) -> l
     if not classifier.is_black_box:
         return list(explanations)
     texts = [e.written or e.pair or e.text for e in explanations]
-    own = []
+    in_its_ids = []
     for explanation, encoding in zip(explanations, classifier.encode(texts), strict=True):
         if len(encoding) != len(explanation):
             raise InputError(
@@ -133,8 +136,8 @@ def in_own_ids(classifier: Classifier, explanations: Sequence[Explanation]) -> l
                 f"{len(encoding)} words, which are the tokens of a function of texts; build it "
                 "with exparity.Explanation.from_words"
             )
-        own.append(replace(explanation, token_ids=encoding.token_ids))
-    return own
+        in_its_ids.append(replace(explanation, token_ids=encoding.token_ids))
+    return in_its_ids
 
 
 def unknown_tokens(classifier: Classifier, encodings: Sequence[Encoding]) -> tuple[int, int]:
@@ -174,28 +177,29 @@ def check_targets(targets: IntArray, n_classes: int, what: str = "example") -> N
 
 def check_token_ids(classifier: Classifier, explanation: Explanation) -> None:
     """Refuse token ids of an explanation that the model cannot read."""
-    ids, of = explanation.token_ids, f"explanation of {explanation.text!r}: "
+    ids = explanation.token_ids
+    where = f"explanation of {explanation.text!r}: "
     assert ids is not None
     size = classifier.vocabulary_size * (1 if explanation.pair is None else classifier.n_types)
     if len(ids) > classifier.max_length or ids.min() < 0 or ids.max() >= size:
         raise InputError(
-            f"{of}the model reads up to {classifier.max_length} token_ids of "
+            f"{where}the model reads up to {classifier.max_length} token_ids of "
             f"0 to {size - 1}; here are {len(ids)} of {ids.min()} to {ids.max()}"
         )
     if explanation.origin is not None and not classifier.is_black_box:
         indices, _ = classifier.split_types(ids)
         names = classifier.tokenizer.convert_ids_to_tokens(indices.tolist())
-        for own, given in zip(names, explanation.tokens, strict=True):
-            if own != given:
+        for name, token in zip(names, explanation.tokens, strict=True):
+            if name != token:
                 raise InputError(
-                    f"{of}its token '{given}' is '{own}' to the model's tokenizer; score it with "
-                    "the classifier that it explains"
+                    f"{where}its token '{token}' is '{name}' to the model's tokenizer; score it "
+                    "with the classifier that it explains"
                 )
     typed = "token_type_ids" in classifier.tokenizer.model_input_names
     if typed and ids.max() < classifier.vocabulary_size < size:
         raise InputError(
-            f"{of}its token_ids do not tell the texts of the pair apart, and the model does; build "
-            "it with exparity.explain or Explanation.from_tokens"
+            f"{where}its token_ids do not tell the texts of the pair apart, and the model does; "
+            "build it with exparity.explain or Explanation.from_tokens"
         )
 
 

@@ -79,7 +79,7 @@ class TokenEmbeddings:
 
     def _token_id(self, *roles: str) -> int | None:
         ids = (getattr(self.tokenizer, f"{role}_token_id") for role in roles)
-        return next((int(id) for id in ids if id is not None), None)
+        return next((int(token_id) for token_id in ids if token_id is not None), None)
 
     @one_at_a_time
     def embed(self, token_ids: Sequence[int] | IntArray) -> torch.Tensor:

@@ -114,46 +114,47 @@ class Explanation:
     written: Parts | None = None
 
     def __post_init__(self) -> None:
-        of = f"explanation of {checked_value(self.text, str, 'text')!r}: "
+        where = f"explanation of {checked_value(self.text, str, 'text')!r}: "
         if not isinstance(self.origin, Origin | None):
-            raise InputError(f"{of}origin must be what exparity.explain wrote, or None")
+            raise InputError(f"{where}origin must be what exparity.explain wrote, or None")
         if not (self.pair is None or is_pair(self.pair)):
-            raise InputError(f"{of}pair must be a tuple of two texts, not {shown(self.pair)}")
+            raise InputError(f"{where}pair must be a tuple of two texts, not {shown(self.pair)}")
         columns: dict[str, Any] = {
-            name: array_of(kind, value, f"{of}{name}")
+            name: array_of(kind, value, f"{where}{name}")
             for name, kind in _COLUMNS.items()
             if (value := getattr(self, name)) is not None
         }
-        size, special = columns["scores"].size, columns.get("special_mask")
+        size = columns["scores"].size
+        special = columns.get("special_mask")
         if not size:
-            raise InputError(f"{of}scores must be a non-empty list of numbers, one a token")
+            raise InputError(f"{where}scores must be a non-empty list of numbers, one a token")
         if "word_ids" not in columns:
             content = np.ones(size, bool) if special is None else ~special
             columns["word_ids"] = np.where(content, np.cumsum(content) - 1, SPECIAL_WORD)
         words = columns["word_ids"]
         if (words < FRAME_WORD).any():
             raise InputError(
-                f"{of}word_ids must be word numbers, -1 for special tokens, or -2 for those of "
+                f"{where}word_ids must be word numbers, -1 for special tokens, or -2 for those of "
                 "a prompt"
             )
         if special is None and (words < 0).any():
             columns["special_mask"] = words < 0
         columns["tokens"] = tuple(
-            token if type(token) is str else checked_value(token, str, f"{of}token")
+            token if type(token) is str else checked_value(token, str, f"{where}token")
             for token in listed(self.tokens, "tokens", "text")
         )
         for name, value in columns.items():
             if len(value) != size:
                 raise InputError(
-                    f"{of}{len(value)} {name} but {size} scores; give one of each per token"
+                    f"{where}{len(value)} {name} but {size} scores; give one of each per token"
                 )
-        columns["target"] = checked_value(self.target, int, f"{of}target")
+        columns["target"] = checked_value(self.target, int, f"{where}target")
         for name in ("rationale", "changed_words"):
             if getattr(self, name) is not None:
-                columns[name] = array_of(bool, getattr(self, name), f"{of}{name}")
+                columns[name] = array_of(bool, getattr(self, name), f"{where}{name}")
                 if len(columns[name]) < words.max() + 1:
                     raise InputError(
-                        f"{of}its tokens are of {words.max() + 1} words, but the {name} has "
+                        f"{where}its tokens are of {words.max() + 1} words, but the {name} has "
                         f"{len(columns[name])} marks; give one per word, and word_ids where words "
                         "have several tokens"
                     )
@@ -222,8 +223,8 @@ class Explanation:
             [0.0, 0.8, 0.2]
         """
         (encoding,) = classifier.encode([text])
-        own = alignment.of_words(encoding, array_of(float, scores, "scores"))
-        return cls.of_encoding(classifier, encoding, target, own, **facts)
+        token_scores = alignment.of_words(encoding, array_of(float, scores, "scores"))
+        return cls.of_encoding(classifier, encoding, target, token_scores, **facts)
 
     @classmethod
     def from_tokens(
@@ -260,8 +261,8 @@ class Explanation:
         """
         (encoding,) = classifier.encode([text])
         named = [checked_value(token, str, "token") for token in listed(tokens, "tokens", "text")]
-        own = alignment.of_tokens(encoding, named, array_of(float, scores, "scores"))
-        return cls.of_encoding(classifier, encoding, target, own, **facts)
+        token_scores = alignment.of_tokens(encoding, named, array_of(float, scores, "scores"))
+        return cls.of_encoding(classifier, encoding, target, token_scores, **facts)
 
     @classmethod
     def from_captum(
@@ -352,8 +353,8 @@ class Explanation:
                 f"explainer(texts)[0], with a column for target {target}, not {shown(explained)}"
             )
         (encoding,) = classifier.encode(["".join(pieces)])
-        own = alignment.of_pieces(encoding, pieces, column)
-        return cls.of_encoding(classifier, encoding, target, own, **facts)
+        token_scores = alignment.of_pieces(encoding, pieces, column)
+        return cls.of_encoding(classifier, encoding, target, token_scores, **facts)
 
     def __repr__(self) -> str:
         """Return a line: where it comes from, target, and the strongest tokens."""
@@ -429,10 +430,12 @@ def _column_of(explained: Any, target: int, classes: Sequence[str]) -> int:
     names = [str(name) for name in ([outputs] if isinstance(outputs, str) else outputs)]
     if len(names) > 1 and getattr(explained.values, "ndim", None) == 1:
         return target  # one column, and names of all
-    columns, wanted = [name.casefold() for name in names], classes[target].casefold()
+    columns = [name.casefold() for name in names]
+    wanted = classes[target].casefold()
     numbers = [_COUNTED.fullmatch(name) for name in names]
     if all(numbers) and not {*columns} & {name.casefold() for name in classes}:
-        columns, wanted = [number[1] for number in numbers if number], str(target)
+        columns = [number[1] for number in numbers if number]
+        wanted = str(target)
     if columns.count(wanted) != 1:
         raise InputError(
             f"explained is of the outputs {', '.join(names)}, and the class to take is "
@@ -448,13 +451,16 @@ def shaded_words(explanation: Explanation) -> dict[str, Any]:
     of a pair) and whether it is of the rationale; ``limit`` is the score of full colour;
     ``any_against`` says whether a score is negative.
     """
-    special, rationale = ~explanation.content_mask, explanation.rationale
+    special = ~explanation.content_mask
+    rationale = explanation.rationale
     assert explanation.word_ids is not None
     word_ids = explanation.word_ids.tolist()
-    texts, scores = token_texts(explanation.tokens), explanation.scores
+    texts = token_texts(explanation.tokens)
+    scores = explanation.scores
     kinds: list[bool | str] = special.tolist()
     if explanation.pair is not None and False in kinds:
-        first, last = kinds.index(False), len(kinds) - 1 - kinds[::-1].index(False)
+        first = kinds.index(False)
+        last = len(kinds) - 1 - kinds[::-1].index(False)
         kinds[first:last] = [kind and "between" for kind in kinds[first:last]]
     tokens = list(zip(texts, scores.tolist(), kinds, strict=True))
     # A special token stands alone, and so belongs to a word of its own.

@@ -19,7 +19,8 @@ def of_words(encoding: Encoding, scores: FloatArray) -> FloatArray:
     A token may hold several words, and then has the scores of all. Words that were cut off, as the
     text is too long for the model, take their scores with them.
     """
-    owners, written = encoding.word_ids, encoding.written
+    owners = encoding.word_ids
+    written = encoding.written
     texts = written if isinstance(written, tuple) else (written,)
     n_words = sum(len(text.spans) for text in texts if text is not None)
     n_words = max(n_words, int(owners.max()) + 1)
@@ -38,35 +39,36 @@ def of_words(encoding: Encoding, scores: FloatArray) -> FloatArray:
 
 def of_tokens(encoding: Encoding, tokens: Sequence[str], scores: FloatArray) -> FloatArray:
     """Lay scores of tokens on the model's own (t,) tokens; special ones not given get 0."""
-    of = f"explanation of {encoding.text!r}: "
+    where = f"explanation of {encoding.text!r}: "
     if len(tokens) != len(scores):
-        raise InputError(f"{of}{len(tokens)} tokens but {len(scores)} scores; give one for each")
-    whole, content = np.ones(len(encoding), dtype=bool), ~encoding.special_mask
-    for kept in (whole, content):
-        own = [token for token, keep in zip(encoding.tokens, kept, strict=True) if keep]
-        if len(own) == len(tokens):
-            bare = token_texts(own)
-            for written, name, text in zip(tokens, own, bare, strict=True):
+        raise InputError(f"{where}{len(tokens)} tokens but {len(scores)} scores; give one for each")
+    all_tokens = np.ones(len(encoding), dtype=bool)
+    content = ~encoding.special_mask
+    for kept in (all_tokens, content):
+        names = [token for token, keep in zip(encoding.tokens, kept, strict=True) if keep]
+        if len(names) == len(tokens):
+            bare = token_texts(names)
+            for written, name, text in zip(tokens, names, bare, strict=True):
                 if written not in (name, text, text.lower()) and written.strip() != text:
                     raise InputError(
-                        f"{of}token '{written}' where the model's tokenizer has '{name}'"
+                        f"{where}token '{written}' where the model's tokenizer has '{name}'"
                     )
             laid = np.zeros(len(encoding))
             laid[kept] = scores
             return laid
     raise InputError(
-        f"{of}{len(tokens)} tokens, and the model's tokenizer makes {int(content.sum())}, and "
+        f"{where}{len(tokens)} tokens, and the model's tokenizer makes {int(content.sum())}, and "
         f"{int(encoding.special_mask.sum())} special ones; explain with the model's own tokenizer"
     )
 
 
 def of_pieces(encoding: Encoding, pieces: Sequence[str], scores: FloatArray) -> FloatArray:
     """Lay scores of the pieces of a text on the tokens in them; return (t,), 0 for special ones."""
-    of = f"explanation of {encoding.text!r}: "
+    where = f"explanation of {encoding.text!r}: "
     joined = "".join(pieces)
     shift = joined.find(encoding.text)
     if shift < 0 or joined.replace(encoding.text, "", 1).strip():
-        raise InputError(f"{of}the pieces joined are {joined!r}; explain this same text")
+        raise InputError(f"{where}the pieces joined are {joined!r}; explain this same text")
     assert encoding.offsets is not None
     ends = np.cumsum([len(piece) for piece in pieces]) - shift
     # Some tokenizers count the blank before a word to it, and some pieces the one after it.
@@ -80,7 +82,7 @@ def of_pieces(encoding: Encoding, pieces: Sequence[str], scores: FloatArray) -> 
     counts = np.bincount(owners[owners >= 0], minlength=len(pieces))
     lost = np.flatnonzero((counts == 0) & (scores != 0) & [bool(p.strip()) for p in pieces])
     if lost.size and not encoding.truncated:
-        raise InputError(f"{of}no token of the model starts in the piece {pieces[lost[0]]!r}")
+        raise InputError(f"{where}no token of the model starts in the piece {pieces[lost[0]]!r}")
     return shared(owners, scores)
 
 

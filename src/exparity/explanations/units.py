@@ -94,9 +94,9 @@ def units_of(word_ids: IntArray, special_mask: BoolArray, parts: Parts | None, u
         owners = np.append(numbers, 0)[word_ids]
     alone = special_mask | (word_ids < 0)
     keys = np.where(alone, -1 - places, owners)
-    _, first, of_token = np.unique(keys, return_index=True, return_inverse=True)
+    _, first, units = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    return Units(np.argsort(order)[of_token], first[order])
+    return Units(np.argsort(order)[units], first[order])
 
 
 def _of_words(parts: Parts | None, unit: Unit) -> IntArray:
@@ -112,21 +112,21 @@ def _of_words(parts: Parts | None, unit: Unit) -> IntArray:
     for text in texts:
         assert text is not None
         if unit == "sentence":
-            own = sentences(text)
+            word_units = sentences(text)
         else:
-            own = np.array(text.units or range(len(text.spans)), dtype=np.int64)
-        numbers.append(own + start)
-        start += int(own.max(initial=-1)) + 1
+            word_units = np.array(text.units or range(len(text.spans)), dtype=np.int64)
+        numbers.append(word_units + start)
+        start += int(word_units.max(initial=-1)) + 1
     return np.concatenate(numbers)
 
 
 def pieces_by_group(encodings: Sequence[Encoding], groups: Sequence[str]) -> dict[str, float]:
     """Return the mean number of tokens of a word, by group; nothing where groups hardly differ."""
-    of_groups = grouped(zip(encodings, groups, strict=True), lambda pair: pair[1])
+    by_group = grouped(zip(encodings, groups, strict=True), lambda pair: pair[1])
     means = {}
-    for group, pairs in of_groups.items():
+    for group, pairs in by_group.items():
         words = [encoding.word_ids[~encoding.special_mask] for encoding, _ in pairs]
-        means[group] = sum(map(len, words)) / sum(len(np.unique(own)) for own in words)
+        means[group] = sum(map(len, words)) / sum(len(np.unique(word_ids)) for word_ids in words)
     alike = max(means.values(), default=0) - min(means.values(), default=0) < LEAST_DIFFERENCE
     return {} if alike else means
 

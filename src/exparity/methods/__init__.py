@@ -159,14 +159,14 @@ def explain_many(
         explanations = {}
         options = options_of_ids(methods, "methods")
         with Progress(len(options), "explaining", "methods") as progress:
-            for id, params in options.items():
+            for method, params in options.items():
                 start = time.perf_counter()
-                origins = [Origin(id, params, seed, encoding.text) for encoding in encodings]
-                explanations[id] = explain_encodings(
+                origins = [Origin(method, params, seed, encoding.text) for encoding in encodings]
+                explanations[method] = explain_encodings(
                     classifier, encodings, classes, origins, memo=memo, training=learnt
                 )
                 if seconds is not None:
-                    seconds[id] = time.perf_counter() - start
+                    seconds[method] = time.perf_counter() - start
                 progress.advance()
     return explanations
 
@@ -191,12 +191,12 @@ def class_indices(targets: Targets, names: Sequence[str], n_texts: int) -> IntAr
     column: Any = targets
     if hasattr(column, "tolist"):  # arrays, and columns of pandas
         column = column.tolist()
-    each = listed(column, "targets", "classes")
+    classes = listed(column, "targets", "classes")
     indices = {}
-    for name in dict.fromkeys(target for target in each if isinstance(target, str)):
+    for name in dict.fromkeys(target for target in classes if isinstance(target, str)):
         hint = f" (a method goes as method='{name}')" if name in METHODS.ids() else ""
         indices[name] = class_index(name, names, f"target '{name}'{hint}")
-    settled = array_of(int, [indices[t] if isinstance(t, str) else t for t in each], "targets")
+    settled = array_of(int, [indices[t] if isinstance(t, str) else t for t in classes], "targets")
     if settled.shape != (n_texts,):
         raise InputError(f"{n_texts} texts but targets of shape {settled.shape}")
     return settled
@@ -275,8 +275,8 @@ def attribute(
     if entry.facts.target == "logit":
         classifier.objective(batch.explains)  # raises for a class that there is not
     if entry.facts.needs_gradient:
-        whole = batch.part(classifier.fp32_twin or classifier, range(len(batch)))
-        return _scores(entry, whole, options)
+        in_fp32 = batch.part(classifier.fp32_twin or classifier, range(len(batch)))
+        return _scores(entry, in_fp32, options)
     return classifier.run_by_precision(
         batch.token_ids, lambda chosen, places: _scores(entry, batch.part(chosen, places), options)
     )
@@ -291,7 +291,8 @@ def _scores(
         scores = [unmasked(s) for s in entry.function(batch, **options)]
     if _versions(batch) != versions:
         raise ExparityError(f"method {entry.id}: writes to its inputs; copy them first")
-    shapes, wanted = [s.shape for s in scores], [(length,) for length in batch.lengths]
+    shapes = [s.shape for s in scores]
+    wanted = [(length,) for length in batch.lengths]
     if shapes != wanted:
         raise ExparityError(
             f"method {entry.id}: must return one score per token of every text, special tokens "

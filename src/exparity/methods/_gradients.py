@@ -51,7 +51,7 @@ def input_attributions(batch: MethodBatch, pooling: Pooling) -> list[FloatArray]
             {kind: pooled(gradient, rows, kind) for kind in get_args(Pooling)}
             for gradient, rows in zip(batch.gradients(), batch.word_rows, strict=True)
         ]
-    return [own[pooling] for own in batch.memo[key]]
+    return [scores[pooling] for scores in batch.memo[key]]
 
 
 def baseline_rows(batch: MethodBatch) -> list[torch.Tensor]:
@@ -74,7 +74,7 @@ def path_attributions(batch: MethodBatch, pooling: PathPooling, n_steps: int) ->
     sums: list[FloatArray] = batch.memo[key]
     if pooling == "sum" and _is_noise(sums, batch.rows[0].dtype):
         batch.flags.add(ROUNDING_NOISE)
-    return [own[:, _SUMS.index(pooling)] for own in sums]
+    return [text_sums[:, _SUMS.index(pooling)] for text_sums in sums]
 
 
 def _path_sums(batch: MethodBatch, n_steps: int) -> list[FloatArray]:
@@ -82,7 +82,8 @@ def _path_sums(batch: MethodBatch, n_steps: int) -> list[FloatArray]:
     import torch
 
     nodes, weights = np.polynomial.legendre.leggauss(n_steps)
-    nodes, weights = (nodes + 1) / 2, weights / 2  # on [0, 1]
+    nodes = (nodes + 1) / 2  # on [0, 1]
+    weights = weights / 2
     starts = baseline_rows(batch)
     sums = [torch.zeros_like(rows, dtype=torch.float64) for rows in batch.rows]
 
@@ -101,6 +102,7 @@ def _is_noise(sums: Sequence[FloatArray], dtype: torch.dtype) -> bool:
     """Return whether plain sums are so small beside their parts that rounding left them over."""
     import torch
 
-    sizes = [(np.abs(own[:, _SUMS.index("sum")]).max(), own[:, _SIZE].max()) for own in sums]
+    column = _SUMS.index("sum")
+    sizes = [(np.abs(values[:, column]).max(), values[:, _SIZE].max()) for values in sums]
     level = min(100 * torch.finfo(dtype).eps, 0.05)
     return max(plain / size if size else 0.0 for plain, size in sizes) < level

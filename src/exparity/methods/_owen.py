@@ -26,7 +26,9 @@ _CONNECTORS = ("but", "and", "or")
 
 def unit_hierarchy(batch: MethodBatch, text: int) -> IntArray:
     """Return the :func:`text_hierarchy` of the units of a text of a batch, a prompt's left out."""
-    encoding, units, inside = batch.encodings[text], batch.units[text], batch.text_masks[text]
+    encoding = batch.encodings[text]
+    units = batch.units[text]
+    inside = batch.text_masks[text]
     assert encoding.offsets is not None
     ends = np.zeros(len(units), dtype=np.int64)
     np.maximum.at(ends, units.of_token, encoding.offsets[:, 1])
@@ -58,7 +60,8 @@ def text_hierarchy(text: str, spans: IntArray, separator: str | None) -> IntArra
     halves = np.zeros((n_tokens - 1, 2), dtype=np.int64)
     for number in range(n_tokens - 1):
         at = scores.index(max(scores))
-        first, last = groups[at][0], groups.pop(at + 1)[1]
+        first = groups[at][0]
+        last = groups.pop(at + 1)[1]
         groups[at] = first, last
         halves[number] = branches[at], branches.pop(at + 1)
         branches[at] = n_tokens + number
@@ -99,7 +102,8 @@ def _merge_score(
     Pieces of a word come first, then endings after an apostrophe; brackets, connectors, commas and
     ends of sentences part groups, and small groups go before large ones.
     """
-    before, after = tokens[left[1]], tokens[right[0]]
+    before = tokens[left[1]]
+    after = tokens[right[0]]
     size = right[1] - right[0] + 1
     score = 0.0
     if separator and before == after == separator:
@@ -148,7 +152,8 @@ def owen_values(
         max_evals: most masks to ask for.
         seed: of the draws.
     """
-    n_tokens, n_versions = len(always), len(targets)
+    n_tokens = len(always)
+    n_versions = len(targets)
     known: dict[bytes, FloatArray] = {}  # each mask is run once
 
     def outputs(masks: Sequence[BoolArray]) -> Generator[BoolArray, FloatArray, list[FloatArray]]:
@@ -157,24 +162,25 @@ def owen_values(
         new = {mask.tobytes(): mask for mask in full if mask.tobytes() not in known}
         if new:
             answers = yield np.stack(list(new.values()))  # (v, m, c)
-            of_targets = answers[np.arange(n_versions), :, targets].T
-            known.update(zip(new, np.hstack([answers[0], of_targets]), strict=True))
+            target_answers = answers[np.arange(n_versions), :, targets].T
+            known.update(zip(new, np.hstack([answers[0], target_answers]), strict=True))
         return [known[mask.tobytes()] for mask in full]
 
     nothing = np.zeros(n_tokens, dtype=bool)
     if n_tokens == 1:
-        whole, none = yield from outputs([~nothing, nothing])
-        return np.asarray((whole - none)[-n_versions:, None])
+        full, none = yield from outputs([~nothing, nothing])
+        return np.asarray((full - none)[-n_versions:, None])
     members = np.eye(2 * n_tokens - 1, n_tokens, dtype=bool)  # of each branch
     for branch, (left, right) in enumerate(halves, start=n_tokens):
         members[branch] = members[left] | members[right]
     (none,) = yield from outputs([nothing])
-    (whole,) = yield from outputs([~nothing])
+    (full,) = yield from outputs([~nothing])
     effects = np.zeros((len(members), len(none)))
     draws = np.random.RandomState(seed)
     # Rank, draw; branch, tokens present beside it, outputs without it and with it, weight.
-    queue = [(0.0, 0.0, (len(members) - 1, nothing, none, whole, 1.0))]
-    n_asked, most = 0, max_evals - 2
+    queue = [(0.0, 0.0, (len(members) - 1, nothing, none, full, 1.0))]
+    n_asked = 0
+    most = max_evals - 2
     while queue and n_asked < most:
         splits: list[tuple[int, BoolArray, FloatArray, FloatArray, float]] = []
         masks: list[BoolArray] = []
@@ -189,12 +195,13 @@ def owen_values(
         n_asked += len(masks)
         for place, (branch, beside, without, with_it, weight) in enumerate(splits):
             left, right = halves[branch - n_tokens]
-            one, other = 2 * place, 2 * place + 1
+            with_left, with_right = values[2 * place : 2 * place + 2]
+            mask_of_left, mask_of_right = masks[2 * place : 2 * place + 2]
             for half, present, start, end in (
-                (left, beside, without, values[one]),
-                (right, beside, without, values[other]),
-                (left, masks[other], values[other], with_it),
-                (right, masks[one], values[one], with_it),
+                (left, beside, without, with_left),
+                (right, beside, without, with_right),
+                (left, mask_of_right, with_right, with_it),
+                (right, mask_of_left, with_left, with_it),
             ):
                 rank = -np.abs(end - start)[:-n_versions].max() * (weight / 2)
                 item = half, present, start, end, weight / 2

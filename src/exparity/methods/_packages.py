@@ -50,15 +50,15 @@ def sorted_options(
     Raises:
         InputError: an option that neither has, or that is settled.
     """
-    of_constructor = _names(constructor) - settled.keys()
-    of_call = (_names(call) | {*also}) - settled.keys()
+    constructor_names = _names(constructor) - settled.keys()
+    call_names = (_names(call) | {*also}) - settled.keys()
     for name in options:
         if name in settled:
             raise InputError(f"{where}: option '{name}' {settled[name]}")
-        require_known(name, of_constructor | of_call, f"{where} has no option '{name}'")
+        require_known(name, constructor_names | call_names, f"{where} has no option '{name}'")
     return (
-        {name: value for name, value in options.items() if name in of_constructor},
-        {name: value for name, value in options.items() if name not in of_constructor},
+        {name: value for name, value in options.items() if name in constructor_names},
+        {name: value for name, value in options.items() if name not in constructor_names},
     )
 
 

@@ -125,10 +125,12 @@ def _normalised(
     kwargs: Mapping[str, Any],
 ) -> Tensor:
     """Return what a function returns, with the gradient of a norm whose scale is constant."""
-    x, shape = args[0], args[1] if len(args) > 1 else kwargs["normalized_shape"]
+    x: Tensor = args[0]
+    shape = args[1] if len(args) > 1 else kwargs["normalized_shape"]
     options = dict(zip(names, args[2:], strict=False)) | dict(kwargs)
     over = tuple(range(-len(shape), 0))
-    eps, weight = options.get("eps"), options.get("weight")
+    eps = options.get("eps")
+    weight = options.get("weight")
     if eps is None:
         eps = 1e-5 if centred else torch.finfo(x.dtype).eps
     rest = x - x.mean(over, keepdim=True) if centred else x

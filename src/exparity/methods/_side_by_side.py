@@ -46,9 +46,10 @@ def explained_side_by_side(
         numbers = range(first, min(first + TOGETHER, len(generators)))
         texts = {number: _Text(explain, number, generators[number]) for number in numbers}
         try:
-            asked = _asked(texts, dict.fromkeys(texts))
-            while asked:
-                asked = _asked(texts, dict(zip(asked, answer(asked), strict=True)))
+            questions = _next_questions(texts, dict.fromkeys(texts))
+            while questions:
+                answers = dict(zip(questions, answer(questions), strict=True))
+                questions = _next_questions(texts, answers)
         finally:
             for text in texts.values():
                 text.stop()
@@ -57,7 +58,7 @@ def explained_side_by_side(
     return scores
 
 
-def _asked(
+def _next_questions(
     texts: Mapping[int, _Text[Question, Answer]], answers: Mapping[int, Answer | None]
 ) -> dict[int, Question]:
     """Go on with the texts that have an answer, and return what they ask next."""
@@ -96,10 +97,10 @@ class _Text(Generic[Question, Answer]):
             self._thread.start()
         with self._draws.in_use():
             self._answers.put(reply)
-            asked = self._questions.get()
-        if isinstance(asked, BaseException):
-            raise asked
-        return asked
+            outcome = self._questions.get()
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
 
     def stop(self) -> None:
         """End the thread."""

@@ -39,5 +39,7 @@ def attnlrp(
     check_attention(batch.classifier.model)
     with Propagation(batch.classifier.model, variant):
         gradients = batch.gradients()
-    rows = batch.word_rows
-    return [pooled(g, own, "times_input") for g, own in zip(gradients, rows, strict=True)]
+    return [
+        pooled(gradient, rows, "times_input")
+        for gradient, rows in zip(gradients, batch.word_rows, strict=True)
+    ]

@@ -177,7 +177,7 @@ class MethodBatch:
         import torch
         from torch.nn.utils.rnn import pad_sequence
 
-        counts = [len(own) for own in places]
+        counts = [len(points) for points in places]
         owners = np.repeat(np.arange(len(self)), counts)
         steps = np.concatenate([np.arange(count) for count in counts])
         ends = pad_sequence(list(self.rows), batch_first=True)  # (n, t, h)
@@ -185,8 +185,9 @@ class MethodBatch:
         alphas = torch.as_tensor(np.concatenate(places), dtype=ends.dtype, device=ends.device)
 
         def build(positions: list[int], width: int) -> torch.Tensor:
-            own = torch.as_tensor(owners[positions], device=ends.device)
-            start, end = padded_starts[own, :width], ends[own, :width]
+            texts = torch.as_tensor(owners[positions], device=ends.device)
+            start = padded_starts[texts, :width]
+            end = ends[texts, :width]
             return start + alphas[positions][:, None, None] * (end - start)
 
         lengths = [self.lengths[row] for row in owners]

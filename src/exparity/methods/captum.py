@@ -246,8 +246,8 @@ class _Run:
         lengths = [self.batch.lengths[text] for text in owners]
 
         def build(positions: list[int], width: int) -> torch.Tensor:
-            own = [questions[owners[i]][places[i]] + self._types(owners[i]) for i in positions]
-            return torch.nn.utils.rnn.pad_sequence(own, batch_first=True)
+            rows = [questions[owners[i]][places[i]] + self._types(owners[i]) for i in positions]
+            return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
 
         outputs = self.batch.classifier.outputs_of(lengths, build)
         logits = torch.as_tensor(outputs.logits, dtype=torch.float32)
@@ -275,8 +275,8 @@ class _Run:
             constructor["perm_func"] = _from_elsewhere
         if self.algorithm == "KernelShap" and len(self.batch.units[text]) == 1:
             # captum draws sizes between 1 and all, of which there are none.
-            whole, without = ask(torch.stack([self.words[text], self.absent[text]])).tolist()
-            return np.full(width, (whole - without) / width)
+            present, absent = ask(torch.stack([self.words[text], self.absent[text]])).tolist()
+            return np.full(width, (present - absent) / width)
         values = self._attributed(text, self.kind, ask, constructor, arguments)
         scores = np.asarray(values[:, 0].cpu().numpy())  # one number per feature
         counts = np.bincount(self.batch.units[text].of_token)
@@ -285,7 +285,8 @@ class _Run:
     def on_rows(self, text: int) -> FloatArray:
         """Return the (t,) scores of a text by an algorithm that differentiates the model."""
         model = _model_of(self.batch, self._types(text), int(self.batch.targets[text]))
-        constructor, arguments = dict(self.constructor), dict(self.call)
+        constructor = dict(self.constructor)
+        arguments = dict(self.call)
         if "layer" in inspect.signature(self.kind).parameters:
             name = constructor.pop("layer", None)
             layer, shape = _layer(self.batch.classifier, name, model, self.words[text], self.call)
@@ -326,8 +327,8 @@ class _Run:
                 f"{tuple(attributions.shape)}, not a row for each of {inputs.shape[1]} tokens; "
                 "take another layer"
             )
-        of_text: torch.Tensor = attributions.mean(0)
-        return of_text
+        mean: torch.Tensor = attributions.mean(0)
+        return mean
 
 
 def _from_elsewhere(rows: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -337,9 +338,9 @@ def _from_elsewhere(rows: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """
     import torch
 
-    of_feature = mask[0, :, 0]
-    places = torch.nonzero(of_feature)[:, 0]
-    others = torch.nonzero(~of_feature)[:, 0]
+    in_feature = mask[0, :, 0]
+    places = torch.nonzero(in_feature)[:, 0]
+    others = torch.nonzero(~in_feature)[:, 0]
     permuted = rows.clone()
     for copy in permuted if len(others) else ():
         drawn = torch.randint(len(others), (len(places),)).to(rows.device)
@@ -384,7 +385,7 @@ def _layer(
     """
     import torch
 
-    modules = {own: module for own, module in classifier.model.named_modules() if own}
+    modules = {path: module for path, module in classifier.model.named_modules() if path}
     if name is not None and name not in modules:
         hint = did_you_mean(str(name), modules)
         if hint.startswith("known"):  # there are hundreds
@@ -393,13 +394,13 @@ def _layer(
     chosen = modules if name is None else {name: modules[name]}
     shapes: dict[str, tuple[int, ...]] = {}
     hooks = []
-    for own, module in chosen.items():
+    for path, module in chosen.items():
 
-        def note(_: Any, inputs: Any, output: Any, own: str = own) -> None:
+        def note(_: Any, inputs: Any, output: Any, path: str = path) -> None:
             value = inputs if call.get("attribute_to_layer_input") else output
             value = value[0] if isinstance(value, tuple) and value else value
             if isinstance(value, torch.Tensor) and value.requires_grad and value.ndim == 3:
-                shapes.setdefault(own, tuple(value.shape))
+                shapes.setdefault(path, tuple(value.shape))
 
         hooks.append(module.register_forward_hook(note))
     try:
@@ -407,7 +408,7 @@ def _layer(
     finally:
         for hook in hooks:
             hook.remove()
-    fitting = [own for own, shape in shapes.items() if shape[1] == len(rows)]
+    fitting = [path for path, shape in shapes.items() if shape[1] == len(rows)]
     if not fitting:
         named = "a layer" if name is None else f"layer '{name}'"
         raise InputError(

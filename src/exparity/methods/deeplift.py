@@ -37,8 +37,10 @@ def deeplift(batch: MethodBatch) -> list[FloatArray]:
     from exparity.engine.batching import padded
     from exparity.methods._backward import Activations, Rescale
 
-    classifier, starts = batch.classifier, baseline_rows(batch)
-    texts, baselines = padded(batch.rows), padded(starts)
+    classifier = batch.classifier
+    starts = baseline_rows(batch)
+    texts = padded(batch.rows)
+    baselines = padded(starts)
     rule = Rescale()
 
     def build(positions: list[int], width: int) -> torch.Tensor:

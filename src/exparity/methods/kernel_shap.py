@@ -44,7 +44,8 @@ def kernel_shap(
     """
     from exparity.engine.masking import MaskedTexts
 
-    plans, masks = [], []
+    plans = []
+    masks = []
     for row, (units, content) in enumerate(zip(batch.units, batch.content_masks, strict=True)):
         n_content = int(content.sum())
         coalitions, weights = draw_coalitions(n_content, n_samples - 2, batch.generator(row))
@@ -59,8 +60,10 @@ def kernel_shap(
     for units, content, (coalitions, weights), values in zip(
         batch.units, batch.content_masks, plans, worth, strict=True
     ):
-        own = shapley_values(coalitions, weights, values[2:], values[0], values[1])
-        scores.append(units.shared(laid_on(content, own, 0.0)))
+        empty = values[0]
+        full = values[1]
+        shares = shapley_values(coalitions, weights, values[2:], empty, full)
+        scores.append(units.shared(laid_on(content, shares, 0.0)))
     return scores
 
 
@@ -75,9 +78,9 @@ def draw_coalitions(
     sizes = np.arange(1, n_players)
     if n_players < 31 and 2**n_players - 2 <= count:
         numbers = np.arange(1, 2**n_players - 1)
-        every = (numbers[:, None] >> np.arange(n_players)) & 1 == 1
-        weights = [1 / (comb(n_players, int(s)) * s * (n_players - s)) for s in every.sum(1)]
-        return every, np.array(weights, dtype=np.float64)
+        members = (numbers[:, None] >> np.arange(n_players)) & 1 == 1
+        weights = [1 / (comb(n_players, int(s)) * s * (n_players - s)) for s in members.sum(1)]
+        return members, np.array(weights, dtype=np.float64)
     likelihood = 1 / (sizes * (n_players - sizes))
     drawn = rng.choice(sizes, -(-count // 2), p=likelihood / likelihood.sum())
     order = rng.random((len(drawn), n_players)).argsort(axis=1).argsort(axis=1)
@@ -87,7 +90,7 @@ def draw_coalitions(
 
 
 def shapley_values(
-    coalitions: BoolArray, weights: FloatArray, values: FloatArray, empty: float, whole: float
+    coalitions: BoolArray, weights: FloatArray, values: FloatArray, empty: float, full: float
 ) -> FloatArray:
     """Fit (p,) Shapley values to the (m,) worth of (m, p) coalitions, True for members.
 
@@ -95,7 +98,7 @@ def shapley_values(
     next to even shares; shap's own solver divides by a singular matrix there.
     """
     n_players = coalitions.shape[1]
-    even = (whole - empty) / n_players
+    even = (full - empty) / n_players
     sizes = coalitions.sum(1)
     # Only differences from even shares are left to find, and these sum to zero.
     design = coalitions - sizes[:, None] / n_players

@@ -56,19 +56,20 @@ def lime(
     for first in range(0, len(batch), _TOGETHER):
         part = batch.part(batch.classifier, range(first, min(first + _TOGETHER, len(batch))))
         drawn = []
-        for row, own in enumerate(part.text_masks):
-            count = num_samples or max(2, min(int(own.sum()) ** 2, _MOST_SAMPLES))
-            drawn.append(draw_masks(int(own.sum()), count, part.generator(row)))
+        for row, text_mask in enumerate(part.text_masks):
+            n_units = int(text_mask.sum())
+            count = num_samples or max(2, min(n_units**2, _MOST_SAMPLES))
+            drawn.append(draw_masks(n_units, count, part.generator(row)))
         masks = [
-            units.on_tokens(laid_on(own, some, True))
-            for units, own, some in zip(part.units, part.text_masks, drawn, strict=True)
+            units.on_tokens(laid_on(text_mask, draws, True))
+            for units, text_mask, draws in zip(part.units, part.text_masks, drawn, strict=True)
         ]
         masked = MaskedTexts(part.classifier, part.rows, token_ids=part.token_ids)
         answers = masked.target_probabilities(masks, part.targets)
-        for row, own in enumerate(part.text_masks):
+        for row, text_mask in enumerate(part.text_masks):
             coefficients = fit_lime(drawn[row], answers[row], kernel_width, ridge)
-            of_tokens = part.units[row].shared(laid_on(own, coefficients, 0.0))
-            scores.append(np.where(part.special_masks[row], 0.0, of_tokens))
+            token_scores = part.units[row].shared(laid_on(text_mask, coefficients, 0.0))
+            scores.append(np.where(part.special_masks[row], 0.0, token_scores))
     return scores
 
 

@@ -31,9 +31,9 @@ def occlusion(batch: MethodBatch) -> list[FloatArray]:
 
     masks = []
     for units, content in zip(batch.units, batch.content_masks, strict=True):
-        whole = np.ones((1, len(content)), dtype=bool)
-        each = np.eye(len(content), dtype=bool)[content]
-        masks.append(units.on_tokens(np.vstack([whole, ~each])))
+        nothing_absent = np.ones((1, len(content)), dtype=bool)
+        absent = np.eye(len(content), dtype=bool)[content]
+        masks.append(units.on_tokens(np.vstack([nothing_absent, ~absent])))
     values = kept_target_probabilities(batch.classifier, batch.rows, masks, batch.targets)
     return [
         units.shared(laid_on(content, left[0] - left[1:], 0.0))

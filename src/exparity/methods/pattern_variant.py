@@ -38,10 +38,10 @@ def pattern_variant(batch: MethodBatch) -> list[FloatArray]:
     pattern = covariances(batch.training)
     scores = []
     for encoding, target in zip(batch.encodings, batch.targets, strict=True):
-        of_words = np.zeros(int(encoding.word_ids.max()) + 1)
+        word_scores = np.zeros(int(encoding.word_ids.max()) + 1)
         for place, word in words_of(encoding).items():
-            of_words[place] = pattern.get((word.lower(), int(target)), 0.0)
-        scores.append(shared(encoding.word_ids, of_words))
+            word_scores[place] = pattern.get((word.lower(), int(target)), 0.0)
+        scores.append(shared(encoding.word_ids, word_scores))
     return scores
 
 

@@ -211,8 +211,8 @@ def _of_game(
     import shap
 
     if masker.shape(None)[1] == 1:  # shap has no hierarchy of one unit
-        without, whole = predict(np.array([[False], [True]]))
-        return np.asarray((whole - without)[None])
+        absent, present = predict(np.array([[False], [True]]))
+        return np.asarray((present - absent)[None])
     seed = int(np.random.randint(2**31))  # noqa: NPY002 - the text's own draws
     _seed_compiled(seed)
     kind = getattr(shap.explainers, algorithm)

@@ -88,13 +88,14 @@ def word_options(*, attribution: Attribution = "absolute") -> None:
 def metric_options(entry: Entry[MetricFacts]) -> type[Settings]:
     """Return all options of a metric: its own, and those that all of its kind share."""
     facts = entry.facts
-    of_raw_scores = ("explainer", "foresight")
-    shared: list[Any] = [] if facts.needs in of_raw_scores else [token_options]
+    takes_raw_scores = facts.needs in ("explainer", "foresight")
+    shared: list[Callable[..., None]] = [] if takes_raw_scores else [token_options]
     shared = [word_options] if facts.needs in MARKS else shared
     shared = [message_options] if facts.needs == "messages" else shared
-    defaults: dict[str, Any] = {"normalise_over": facts.normalise_over}
+    defaults: dict[str, str] = {"normalise_over": facts.normalise_over}
     if facts.per is not None:
-        shared, defaults = [*shared, unit_options], {**defaults, "unit": facts.per}
+        shared = [*shared, unit_options]
+        defaults |= {"unit": facts.per}
     return options_of(*shared, entry.function, **defaults)
 
 
@@ -161,7 +162,9 @@ def evaluate_many(
     if not isinstance(explanations, Mapping):
         raise InputError(f"explanations must be lists by name, not {shown(explanations)}")
     options = options_of_ids(metrics, "metrics")
-    facts = {id: METRICS.get(id).facts for id in options}  # a misspelt one before any takes time
+    facts = {
+        name: METRICS.get(name).facts for name in options
+    }  # a misspelt one before any takes time
     if classifier is not None:
         from exparity.engine.preflight import check_classifier
 
@@ -172,18 +175,24 @@ def evaluate_many(
         stack.enter_context(undisturbed(None if classifier is None else classifier.lock))
         if classifier is not None:
             stack.enter_context(classifier.remembering())
-        prepared = {name: _prepared(classifier, of, marks) for name, of in explanations.items()}
+        prepared = {
+            name: _prepared(classifier, explained, marks)
+            for name, explained in explanations.items()
+        }
         pairs = list(product(prepared, options))
         progress = stack.enter_context(Progress(len(pairs), "scoring", "values"))
-        for name, id in pairs:
-            scored, field = prepared[name], MARKS.get(facts[id].needs)
+        for name, metric in pairs:
+            scored = prepared[name]
+            field = MARKS.get(facts[metric].needs)
             if field and scored and all(getattr(e, field) is None for e in scored):
                 raise InputError(
-                    f"metric {id}: no explanation has `{field}`, a 0 or 1 for each word of its "
+                    f"metric {metric}: no explanation has `{field}`, a 0 or 1 for each word of its "
                     f"text; give `{field.removesuffix('s')}s`"
                 )
             keys = [e.text for e in scored]
-            values[name, id] = evaluate_keyed(classifier, scored, keys, id, seed, options[id])
+            values[name, metric] = evaluate_keyed(
+                classifier, scored, keys, metric, seed, options[metric]
+            )
             progress.advance()
     return values
 
@@ -206,7 +215,7 @@ def _prepared(
         raise InputError(
             f"{len(rationales)} rationales for {len(prepared)} explanations; give one each"
         )
-    return [replace(e, rationale=own) for e, own in zip(prepared, rationales, strict=True)]
+    return [replace(e, rationale=words) for e, words in zip(prepared, rationales, strict=True)]
 
 
 def evaluate_keyed(
@@ -234,7 +243,8 @@ def evaluate_keyed(
     for explanation in explanations:
         if not explanation.content_mask.any():
             raise InputError(f"explanation of {explanation.text!r}: all tokens are special")
-    needs, size = entry.facts.needs, len(explanations)
+    needs = entry.facts.needs
+    size = len(explanations)
     if needs in MARKS:
         if needs == "counterfactual":
             explanations = [replace(e, rationale=e.changed_words) for e in explanations]
@@ -247,13 +257,14 @@ def evaluate_keyed(
         values = np.full(size, np.nan)
         values[places] = _values(entry, options, len(places), messages)
         return values
-    over, unit = options.pop("normalise_over", "sequence"), options.pop("unit", "token")
-    units = [e.units(unit) for e in explanations]
-    scores = [normalised(e, own, over) for e, own in zip(explanations, units, strict=True)]
+    over = options.pop("normalise_over", "sequence")
+    unit = options.pop("unit", "token")
+    with_units = [(e, e.units(unit)) for e in explanations]
+    scores = [normalised(e, units, over) for e, units in with_units]
     if needs == "foresight" and foresights is not None:
         return _foreseen(entry, options, explanations, foresights, unit)
     if needs == "attributions":
-        masks = [e.content_mask[own.first] for e, own in zip(explanations, units, strict=True)]
+        masks = [e.content_mask[units.first] for e, units in with_units]
         return _values(entry, options, size, locked(pad(scores)), locked(pad(masks)))
     model, explained = _checked_model(classifier, explanations, entry)
     batch = MetricBatch(
@@ -268,13 +279,13 @@ def evaluate_keyed(
     )
 
     if needs == "foresight":
-        made = model.run_by_precision(
+        computed = model.run_by_precision(
             batch.token_ids,
             lambda chosen, places: foresights_of(
                 batch.part(chosen, places), design_of({**options, "unit": unit})
             ),
         )
-        return _foreseen(entry, options, batch.explanations, made, unit)
+        return _foreseen(entry, options, batch.explanations, computed, unit)
 
     def run(chosen: Classifier, places: list[int]) -> FloatArray:
         part = batch.part(chosen, places)
@@ -286,7 +297,7 @@ def evaluate_keyed(
                     "text with a score"
                 )
             if falls is not None:
-                falls.update({places[index]: own for index, own in part.falls.items()})
+                falls.update({places[index]: fall for index, fall in part.falls.items()})
         return values
 
     return np.array(model.run_by_precision(batch.token_ids, run))

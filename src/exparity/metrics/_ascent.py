@@ -58,8 +58,11 @@ class Ascent:
     ) -> None:
         import torch
 
-        self.batch, self.owners = batch, owners
-        self._climb, self.radii, self.step_size = climb, radii, 2.5 / steps
+        self.batch = batch
+        self.owners = owners
+        self._climb = climb
+        self.radii = radii
+        self.step_size = 2.5 / steps
         device = batch.classifier.device
         self.free = [torch.tensor(mask, device=device)[:, None] for mask in free]
         self.offsets = [

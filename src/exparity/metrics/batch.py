@@ -154,17 +154,27 @@ class MetricBatch:
 
     def falls_of_sets(self, sets: Sequence[Sequence[BoolArray]], keep: bool) -> list[Falls]:
         """Return the falls of each text when the units of its (u,) sets go, or alone stay."""
-        sequences, owners = list(self.token_ids), list(range(len(self)))
-        for index, own in enumerate(sets):
+        sequences = list(self.token_ids)
+        owners = list(range(len(self)))
+        for index, text_sets in enumerate(sets):
             mask = self.content_masks[index]
-            sequences += [self.left(index, taken | ~mask if keep else ~taken) for taken in own]
-            owners += [index] * len(own)
-        outputs = self.target_outputs(sequences, owners)
-        falls, start = [], len(self)
-        for index, own in enumerate(sets):
-            steps = slice(start, start := start + len(own))
-            sizes = np.array([taken.sum() for taken in own], dtype=np.int64)
-            falls.append(Falls(sizes, *(each[index] - each[steps] for each in outputs)))
+            sequences += [
+                self.left(index, taken | ~mask if keep else ~taken) for taken in text_sets
+            ]
+            owners += [index] * len(text_sets)
+        probability, log_odds = self.target_outputs(sequences, owners)
+        falls = []
+        start = len(self)
+        for index, text_sets in enumerate(sets):
+            steps = slice(start, start := start + len(text_sets))
+            sizes = np.array([taken.sum() for taken in text_sets], dtype=np.int64)
+            falls.append(
+                Falls(
+                    sizes,
+                    probability[index] - probability[steps],
+                    log_odds[index] - log_odds[steps],
+                )
+            )
         return falls
 
     def attributions(
@@ -180,7 +190,8 @@ class MetricBatch:
             owners: (m,) index of the text that each copy was made from.
         """
         originals: list[FloatArray] = [e.scores for e in self.explanations]
-        facts, owners = self.explainer.facts, np.asarray(owners, dtype=np.int64)
+        facts = self.explainer.facts
+        owners = np.asarray(owners, dtype=np.int64)
         if facts.model_free:  # it sees neither the model nor what was moved
             return originals, [originals[owner] for owner in owners]
         # An adaptive method needs the text beside its copies to follow its choices.
@@ -213,8 +224,8 @@ class MetricBatch:
             raw[text] = scores
         name = self.classifier.class_names[target]
         explanations = [
-            guarded(replace(e, target=target, target_name=name, scores=own))
-            for e, own in zip(self.explanations, raw, strict=True)
+            guarded(replace(e, target=target, target_name=name, scores=scores))
+            for e, scores in zip(self.explanations, raw, strict=True)
         ]
         shares = [locked(normalised(e, e.units(self.unit), "sequence")) for e in explanations]
         return replace(self, explanations=tuple(explanations), scores=tuple(shares), falls={})

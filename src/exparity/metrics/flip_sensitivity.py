@@ -71,21 +71,23 @@ def flip_sensitivity(
 
     def flips(items: IntArray, radii: FloatArray) -> BoolArray:
         """Return (k,) whether the class flips at any iterate of each ascent."""
-        own, masks = owners[items], [free[item] for item in items]
-        ascent = Ascent(batch, own, masks, by_sign, radii.tolist(), steps)
-        for place, owner in enumerate(own):
-            ascent.climb(place, first[owner])
+        texts = owners[items]
+        masks = [free[item] for item in items]
+        ascent = Ascent(batch, texts, masks, by_sign, radii.tolist(), steps)
+        for place, text in enumerate(texts):
+            ascent.climb(place, first[text])
         flipped = np.zeros(len(items), dtype=bool)
         active = np.arange(len(items))
         for step in range(1, steps + 1):
-            classes = predicted[own[active]]
+            classes = predicted[texts[active]]
             is_last = step == steps
             outputs = ascent.probabilities(active) if is_last else ascent.step(classes, active)
             flipped[active] = outputs.argmax(-1) != classes
             active = active[~flipped[active]]
         return flipped
 
-    low, high = np.zeros(len(owners)), np.full(len(owners), float(max_radius))
+    low = np.zeros(len(owners))
+    high = np.full(len(owners), float(max_radius))
     flipped_at_most = flips(np.arange(len(owners)), high)
     left = np.flatnonzero(flipped_at_most)
     for _ in range(bisections):

@@ -99,9 +99,9 @@ def foresights(batch: MetricBatch, design: Design) -> list[Foresight]:
     results = []
     start = 0
     for left_out in parts:
-        whole, *rest = values[start : start + len(left_out) + 1]
+        intact, *rest = values[start : start + len(left_out) + 1]
         start += len(left_out) + 1
-        falls = whole - np.array(rest, dtype=np.float64)
+        falls = intact - np.array(rest, dtype=np.float64)
         results.append(Foresight(locked(left_out), locked(falls), ceiling_of(left_out, falls)))
     return results
 
@@ -137,14 +137,14 @@ def _ridge(left_out: BoolArray) -> FloatArray:
     return np.asarray(np.linalg.solve(design.T @ design + penalty, design.T))
 
 
-def correlation(one: FloatArray, other: FloatArray) -> float:
+def correlation(first: FloatArray, second: FloatArray) -> float:
     """Return Pearson's correlation of two (k,) arrays; NaN where one is constant."""
-    first = one - one.mean()
-    second = other - other.mean()
-    norm = np.sqrt((first @ first) * (second @ second))
+    first_centred = first - first.mean()
+    second_centred = second - second.mean()
+    norm = np.sqrt((first_centred @ first_centred) * (second_centred @ second_centred))
     if not norm > 0:
         return float("nan")
-    return float(np.clip(first @ second / norm, -1.0, 1.0))
+    return float(np.clip(first_centred @ second_centred / norm, -1.0, 1.0))
 
 
 def predictions(scores: FloatArray, left_out: BoolArray) -> FloatArray:

@@ -60,8 +60,8 @@ def forward_simulation(
         attribution is not finite, or the attributions or the falls are constant.
     """
     values = np.full(len(scores), np.nan)
-    for index, (own, foresight) in enumerate(zip(scores, foresights, strict=True)):
-        predicted = predictions(own, foresight.left_out)
+    for index, (attributions, foresight) in enumerate(zip(scores, foresights, strict=True)):
+        predicted = predictions(attributions, foresight.left_out)
         if not len(predicted) or not np.isfinite(predicted).all():
             continue
         spread = np.ptp(predicted)

@@ -31,8 +31,8 @@ def falls_by_size(batch: MetricBatch, scores: Sequence[FloatArray], keep: bool) 
     with ``keep``: explanations take steps of any size, and a fall of another size is no substitute.
     """
     sets = []
-    for own, mask in zip(scores, batch.content_masks, strict=True):
-        ranked = descending(own, mask)
+    for text_scores, mask in zip(scores, batch.content_masks, strict=True):
+        ranked = descending(text_scores, mask)
         place = np.full(len(mask), len(ranked))
         place[ranked] = np.arange(len(ranked))
         sets.append([place < size for size in range(0 if keep else 1, len(ranked) + 1)])
@@ -43,21 +43,21 @@ def reference_scores(batch: MetricBatch, keep: bool, stages: int) -> list[FloatA
     """Return (u,) scores of each text's units by :func:`best_orders`, the first highest."""
     places = [np.flatnonzero(mask) for mask in batch.content_masks]
 
-    def log_odds(asked: Sequence[tuple[int, BoolArray]]) -> FloatArray:
+    def log_odds(questions: Sequence[tuple[int, BoolArray]]) -> FloatArray:
         sequences = []
-        for index, left in asked:
+        for index, left in questions:
             taken = batch.content_masks[index].copy()
             taken[places[index][left]] = False
             sequences.append(batch.left(index, ~taken))
-        return batch.target_outputs(sequences, [index for index, _ in asked])[1]
+        return batch.target_outputs(sequences, [index for index, _ in questions])[1]
 
-    each = []
-    orders = best_orders(log_odds, [len(own) for own in places], stages, keep)
-    for own, order, mask in zip(places, orders, batch.content_masks, strict=True):
+    orders = best_orders(log_odds, list(map(len, places)), stages, keep)
+    scores_by_text = []
+    for content, order, mask in zip(places, orders, batch.content_masks, strict=True):
         scores = np.zeros(len(mask))
-        scores[own[order]] = np.arange(len(order), 0, -1)
-        each.append(scores)
-    return each
+        scores[content[order]] = np.arange(len(order), 0, -1)
+        scores_by_text.append(scores)
+    return scores_by_text
 
 
 def best_orders(
@@ -136,19 +136,21 @@ def reference_orders(
             int(stage * length / stages + 1e-9) - len(order)  # the nudge is that of steps
             for length, order in zip(lengths, orders, strict=True)
         ]
-        asked = [
+        questions = [
             (index, left[index] & (np.arange(lengths[index]) != token))
             for index, take in enumerate(takes)
             for token in (np.flatnonzero(left[index]) if take else ())
         ]
-        answers, start = log_odds(asked) if asked else np.zeros(0), 0
+        answers = log_odds(questions) if questions else np.zeros(0)
+        start = 0
         for index, take in enumerate(takes):
             if not take:
                 continue
             tokens = np.flatnonzero(left[index])
-            own = answers[start : start + len(tokens)]
+            without_token = answers[start : start + len(tokens)]
             start += len(tokens)
-            first = tokens[np.lexsort((-tokens, -own if keep else own))[:take]]
+            losses = -without_token if keep else without_token
+            first = tokens[np.lexsort((-tokens, losses))[:take]]
             orders[index] += first.tolist()
             left[index][first] = False
     return [np.array(order[::-1] if keep else order, dtype=np.int64) for order in orders]
@@ -159,7 +161,8 @@ def scores_of_orders(falls: Falls, steps: Steps, *, normalised: bool, keep: bool
 
     ``falls`` are the (r, k) falls of :func:`falls_by_size`.
     """
-    n_tokens, n_orders = int(falls.sizes[-1]), len(falls.probability)
+    n_tokens = int(falls.sizes[-1])
+    n_orders = len(falls.probability)
     sizes = step_sizes(n_tokens, steps)
     drops = np.zeros((n_orders, len(steps.thresholds)))
     if keep:

@@ -59,8 +59,9 @@ def top_sets(scores: FloatArray, content_mask: BoolArray, steps: Steps) -> list[
 
 def step_sizes(n_tokens: int, steps: Steps) -> list[int]:
     """Return how many of ``n_tokens`` with positive scores each step of fractions takes."""
-    scores, every = np.arange(1.0, n_tokens + 1), np.ones(n_tokens, dtype=bool)
-    return [int(taken.sum()) for taken in top_sets(scores, every, steps)]
+    scores = np.arange(1.0, n_tokens + 1)
+    all_tokens = np.ones(n_tokens, dtype=bool)
+    return [int(taken.sum()) for taken in top_sets(scores, all_tokens, steps)]
 
 
 def mean_drop(drops: FloatArray, step_mask: BoolArray) -> FloatArray:
@@ -78,25 +79,28 @@ def removal_curve(batch: MetricBatch, keep: bool, steps: Steps, normalised: bool
     not finite has NaN. If ``normalised``, the fall is divided by that of the text without any
     content token, is within ±1/:data:`LEAST_SPAN`, and NaN where the divisor is smaller.
     """
-    n, masks = len(batch), batch.content_masks
+    n = len(batch)
+    masks = batch.content_masks
     finite = np.array([not np.isnan(scores).any() for scores in batch.scores])
     sets = [
         top_sets(scores, mask, steps) if is_finite else []
         for scores, mask, is_finite in zip(batch.scores, masks, finite, strict=True)
     ]
     emptied = [np.zeros_like(mask) if keep else mask for mask in masks]
-    asked = [[*own, empty] for own, empty in zip(sets, emptied, strict=True)]
-    each = batch.falls_of_sets(asked if normalised else sets, keep)
+    with_emptied = [[*text_sets, empty] for text_sets, empty in zip(sets, emptied, strict=True)]
+    falls_by_text = batch.falls_of_sets(with_emptied if normalised else sets, keep)
     drops = np.zeros((n, len(steps.thresholds)))
     step_mask = np.zeros((n, len(steps.thresholds)), dtype=bool)
-    for index, (falls, own) in enumerate(zip(each, sets, strict=True)):
-        drops[index, : len(own)] = falls.probability[: len(own)]
-        step_mask[index, : len(own)] = True
+    for index, (falls, text_sets) in enumerate(zip(falls_by_text, sets, strict=True)):
+        n_steps = len(text_sets)
+        drops[index, :n_steps] = falls.probability[:n_steps]
+        step_mask[index, :n_steps] = True
         if finite[index]:
-            batch.falls[index] = Falls._make(column[: len(own)] for column in falls)
-    values, spans = mean_drop(drops, step_mask), np.ones(n)
+            batch.falls[index] = Falls._make(column[:n_steps] for column in falls)
+    values = mean_drop(drops, step_mask)
+    spans = np.ones(n)
     if normalised:
-        spans = span_or_nan(np.array([falls.probability[-1] for falls in each]))
+        spans = span_or_nan(np.array([falls.probability[-1] for falls in falls_by_text]))
         batch.notes["alike_when_empty"] += int(np.isnan(spans).sum())
     stepless = finite & ~step_mask.any(1) & ~np.isnan(spans)
     return np.where(stepless, float(keep), values / spans)

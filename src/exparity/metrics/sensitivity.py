@@ -53,7 +53,8 @@ def sensitivity(
     Raises:
         InputError: explanations that cannot be made again.
     """
-    masks, texts = batch.content_masks, range(len(batch))
+    masks = batch.content_masks
+    texts = range(len(batch))
     radii = [radius * _size(batch, text) for text in texts]
     ascent = Ascent(batch, np.arange(len(batch)), masks, by_length, radii, steps)
     copies: list[torch.Tensor] = []

@@ -68,13 +68,11 @@ def mean_soft_drop(
         import torch
         from torch.nn.utils.rnn import pad_sequence
 
-        own = [int(owners[p]) for p in positions]
-        rows, words = (
-            pad_sequence([every[owner] for owner in own], batch_first=True)
-            for every in (batch.rows, batch.word_rows)
-        )
+        texts = [int(owners[p]) for p in positions]
+        rows = pad_sequence([batch.rows[text] for text in texts], batch_first=True)
+        words = pad_sequence([batch.word_rows[text] for text in texts], batch_first=True)
         kept = np.ones(rows.shape, dtype=bool)
-        for place, (owner, position) in enumerate(zip(own, positions, strict=True)):
+        for place, (owner, position) in enumerate(zip(texts, positions, strict=True)):
             draw = int(draws[position])
             if draw != _WHOLE:
                 chance = chances[owner][:, None]
@@ -83,8 +81,9 @@ def mean_soft_drop(
         return words * torch.as_tensor(kept, device=rows.device) + (rows - words)
 
     answer = batch.classifier.outputs_of([len(chances[owner]) for owner in owners], build)
-    outputs = (one.reshape(-1, num_samples + 1) for one in answer.of_targets(batch.targets[owners]))
-    drops, in_log_odds = (one[:, :1] - one[:, 1:] for one in outputs)  # (defined, s)
+    probability, log_odds = answer.of_targets(batch.targets[owners])
+    drops = _falls_of_draws(probability, num_samples)
+    in_log_odds = _falls_of_draws(log_odds, num_samples)
     sizes = np.zeros(num_samples, dtype=np.int64)
     batch.falls.update(
         (int(index), Falls(sizes, *falls))
@@ -93,6 +92,12 @@ def mean_soft_drop(
     values = np.full(len(batch), np.nan)
     values[defined] = np.maximum(drops, 0.0).mean(1)
     return values
+
+
+def _falls_of_draws(values: FloatArray, num_samples: int) -> FloatArray:
+    """Return (m, s) falls from whole texts, each of which comes before its s draws."""
+    by_text = values.reshape(-1, num_samples + 1)
+    return np.asarray(by_text[:, :1] - by_text[:, 1:])
 
 
 _soft_metric = partial(

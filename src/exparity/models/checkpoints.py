@@ -91,7 +91,8 @@ def load_tokenizer(name: str, revision: str | None = None) -> PreTrainedTokenize
 
 def check_order(spec: ModelSpec, labels: Sequence[str], dataset: str) -> None:
     """Refuse sorted classes for a checkpoint as it is that does not name its outputs."""
-    name, head = str(spec.checkpoint), new_head(spec.head, spec.label)
+    name = str(spec.checkpoint)
+    head = new_head(spec.head, spec.label)
     config = load_config(name, spec.revision, None if spec.adapter is None else Path(spec.adapter))
     head.require(name, config, labels)
     if not head.keeps_outputs(config):
@@ -227,7 +228,8 @@ def build_model(
     placement: Placement | None = None,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Return the untrained classifier of a spec, drawn by torch's generator, and its tokenizer."""
-    head, prompted = new_head(spec.head, spec.label), HEADS.get(spec.head).facts.prompted
+    head = new_head(spec.head, spec.label)
+    prompted = HEADS.get(spec.head).facts.prompted
     if trained and spec.label is not None:
         raise InputError(
             f"label '{spec.label}': needs a checkpoint without training; set epochs to 0"

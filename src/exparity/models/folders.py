@@ -98,7 +98,8 @@ def clear_errors(name: str, revision: str | None = None) -> Iterator[None]:
 
 def check_checkpoint(name: str, folder: Path | None = None) -> None:
     """Refuse what is no checkpoint, or asks for code; ``folder`` holds the files of a Hub id."""
-    path, folder = Path(name), folder or Path(name)
+    path = Path(name)
+    folder = folder or path
     if is_adapter(folder):
         base, _ = base_of(folder)
         if is_adapter(Path(base)):

@@ -90,7 +90,7 @@ def read_function(folder: Path) -> Function | None:
 
 def refusal(entry: Entry[Any], registry: Registry[Any]) -> str:
     """Return the message that a method or metric does not support functions, and which ones do."""
-    ids = [id for id in registry.ids() if registry.get(id).facts.asks_only]
+    ids = [name for name in registry.ids() if registry.get(name).facts.asks_only]
     return (
         f"{registry.kind} {entry.id}: needs the gradients or weights of a model, and the "
         f"classifier is a function of texts; take {', '.join(ids[:-1])} or {ids[-1]}"

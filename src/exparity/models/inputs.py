@@ -75,8 +75,9 @@ def check_known(tokenizer: PreTrainedTokenizerFast, unknown: int, total: int) ->
 
 def check_pairs(tokenizer: PreTrainedTokenizerFast, where: str) -> None:
     """Refuse a pair of texts where a tokenizer puts nothing between them."""
-    alone, both = (tokenizer.num_special_tokens_to_add(pair=pair) for pair in (False, True))
-    if both <= alone:
+    around_text = tokenizer.num_special_tokens_to_add(pair=False)
+    around_pair = tokenizer.num_special_tokens_to_add(pair=True)
+    if around_pair <= around_text:
         raise InputError(
             f"{where}: is a pair, and the model's tokenizer puts nothing between two texts; join "
             "them to one as the model was trained to read them"

@@ -46,18 +46,20 @@ class Frame(NamedTuple):
     ) -> Frame:
         """Return the frame of a tokenizer's texts; ``typed`` models get token types as such."""
         encoded = tokenizer("a", return_special_tokens_mask=True)
-        ids, special = encoded["input_ids"], encoded["special_tokens_mask"]
+        ids: list[int] = encoded["input_ids"]
+        special: list[int] = encoded["special_tokens_mask"]
         padding = getattr(model.config, "pad_token_id", None)
-        pads = next((n for n, id in enumerate(reversed(ids)) if id != padding), len(ids))
+        backwards = ids[::-1]
+        pads = next((n for n, token in enumerate(backwards) if token != padding), len(ids))
         end = getattr(model.config, "eos_token_id", None)
-        ends = (n for n, id in enumerate(reversed(ids)) if id == end)
+        ends = (n for n, token in enumerate(backwards) if token == end)
         types = None
         taken = parameters_of(type(model).forward)
         if typed and "token_type_ids" in encoded and "token_type_ids" in taken:
             first = special.index(0) if 0 in special else len(ids)
             last = special[::-1].index(0) if 0 in special else 0
-            of_tokens = encoded["token_type_ids"]
-            types = of_tokens[:first], of_tokens[len(ids) - last :]
+            token_types = encoded["token_type_ids"]
+            types = token_types[:first], token_types[len(ids) - last :]
         return cls(pads, next(ends, None), types)
 
 
@@ -82,9 +84,11 @@ def run_on_embeddings(model: Any, batch: EmbeddedBatch, frame: Frame | None = No
     frame = frame or Frame()
     embeddings, mask, last = batch
     count, width = embeddings.shape[:2]
-    table, config = model.get_input_embeddings(), model.config
+    table = model.get_input_embeddings()
+    config = model.config
     places = torch.arange(count * width, device=embeddings.device).reshape(count, width)
-    ids, ends = places + len(table.weight), last.to(embeddings.device)[:, None]
+    ids = places + len(table.weight)
+    ends = last.to(embeddings.device)[:, None]
     settings: dict[str, Any] = {}
     if is_encoder_decoder(model) and frame.behind is not None:
         # A model pools the token with this id: each text has its own.
@@ -162,11 +166,11 @@ def replaced(forwards: Mapping[Any, Callable[..., Any]]) -> Iterator[None]:
     try:
         yield
     finally:
-        for module, own in before.items():
-            if own is None:
+        for module, instance_forward in before.items():
+            if instance_forward is None:
                 del module.forward  # the class's own shows again
             else:
-                module.forward = own
+                module.forward = instance_forward
 
 
 def _answering(
@@ -176,22 +180,23 @@ def _answering(
     import torch
 
     table = model.get_input_embeddings()
-    size, rows = len(table.weight), embeddings.flatten(0, 1)
+    size = len(table.weight)
+    rows = embeddings.flatten(0, 1)
     tables = [table]
     if is_encoder_decoder(model):  # whose sides may each have one
         same = (part for part in model.modules() if isinstance(part, type(table)))
         tables = [part for part in same if part.weight.shape == table.weight.shape]
 
     def answering(look_up: Callable[..., Any]) -> Callable[..., Any]:
-        def forward(asked: torch.Tensor, *more: Any, **options: Any) -> Any:
-            whole = asked.data_ptr() == ids.data_ptr() and asked.shape == ids.shape
-            if whole and isinstance(table, torch.nn.Embedding):
+        def forward(wanted: torch.Tensor, *more: Any, **options: Any) -> Any:
+            is_batch = wanted.data_ptr() == ids.data_ptr() and wanted.shape == ids.shape
+            if is_batch and isinstance(table, torch.nn.Embedding):
                 return embeddings.clone()  # some models write into what they get
-            answer = look_up(asked.clamp(0, size - 1), *more, **options)
+            answer = look_up(wanted.clamp(0, size - 1), *more, **options)
             known, *others = answer if isinstance(answer, tuple) else (answer,)
-            places = (asked - size).to(rows.device)
-            own = rows[places.clamp(min=0)].to(known.device)
-            result = torch.where((places >= 0).to(known.device)[..., None], own, known)
+            places = (wanted - size).to(rows.device)
+            in_batch = rows[places.clamp(min=0)].to(known.device)
+            result = torch.where((places >= 0).to(known.device)[..., None], in_batch, known)
             return (result, *others) if isinstance(answer, tuple) else result
 
         return forward

@@ -160,13 +160,19 @@ class TrainingLoop:
         # Each process draws for its own rows.
         torch.manual_seed(derive_seed(self.seed, "finetune", "dropout", epoch, self.team.index))
         training_mode(self.model)
-        step, loss_sum, correct, seen, rate = epoch * len(batches), 0.0, 0, 0, 0.0
+        step = epoch * len(batches)
+        loss_sum = 0.0
+        correct = 0
+        seen = 0
+        rate = 0.0
         for batch in batches:
             rate = rate_at(step)
             loss, hits = self._step(batch, rate)
             self._require_finite(loss, epoch, step, rate)
             size = len(batch["labels"])
-            loss_sum, correct, seen = loss_sum + loss * size, correct + hits, seen + size
+            loss_sum += loss * size
+            correct += hits
+            seen += size
             step += 1
             progress.advance()
         # The last step of all has no loss after it.
@@ -266,7 +272,8 @@ class TrainingLoop:
             loss = loss * (len(part["labels"]) / n_rows)
             if torch.is_grad_enabled():
                 self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
-            loss_sum, correct = loss_sum + loss.item(), correct + int(hits)
+            loss_sum += loss.item()
+            correct += int(hits)
         return loss_sum, correct
 
     def _require_finite(self, value: float, epoch: int, step: int, rate: float) -> None:
@@ -282,7 +289,8 @@ class TrainingLoop:
         width = max(len(item.token_ids) for item in items)
 
         def padded(lists: Iterable[list[int]], value: int = 0) -> torch.Tensor:
-            return torch.from_numpy(np.array([own + [value] * (width - len(own)) for own in lists]))
+            rows = [numbers + [value] * (width - len(numbers)) for numbers in lists]
+            return torch.from_numpy(np.array(rows))
 
         batch = {
             "input_ids": padded((item.token_ids for item in items), self.pad_id),
@@ -299,12 +307,14 @@ class TrainingLoop:
         if not items:
             return float("nan"), float("nan")
         self.model.eval()
-        loss, correct = 0.0, 0
+        loss = 0.0
+        correct = 0
         with torch.no_grad():
             for first in range(0, len(items), self.training.batch_size):
                 batch = self._collate(items[first : first + self.training.batch_size])
                 mean, hits = self._run(batch)
-                loss, correct = loss + mean * len(batch["labels"]), correct + hits
+                loss += mean * len(batch["labels"])
+                correct += hits
         return loss / len(items), correct / len(items)
 
     def _load(self, weights: Mapping[str, torch.Tensor]) -> None:

@@ -81,12 +81,14 @@ def check_base(folder: Path, checkpoint: str) -> None:
     base = read_adapter(folder).get(_BASE)
     if not base or base == checkpoint:
         return
-    theirs, own = Path(checkpoint), Path(base)
-    if theirs.is_dir() and own.is_dir():
-        names = [{path.name for path in folder.glob("*.safetensors")} for folder in (own, theirs)]
-        if names[0] == names[1] and not any(filecmp.cmpfiles(own, theirs, names[0], False)[1:]):
+    model = Path(checkpoint)
+    trained_on = Path(base)
+    if model.is_dir() and trained_on.is_dir():
+        names = {path.name for path in trained_on.glob("*.safetensors")}
+        names_here = {path.name for path in model.glob("*.safetensors")}
+        if names == names_here and not any(filecmp.cmpfiles(trained_on, model, names, False)[1:]):
             return
-    elif theirs.is_dir() or base.startswith((".", "/", "~")):
+    elif model.is_dir() or base.startswith((".", "/", "~")):
         unknown = "was trained on %s; nothing here tells whether %s is the same model"
         log.warning("adapter %s: " + unknown, folder, base, checkpoint)
         return
@@ -140,8 +142,8 @@ def with_adapter(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
         )
     if not_finite(merged):
         raise InputError(f"adapter {folder}: holds values that are not finite")
-    whole: PreTrainedModel = merged.to(dtype)
-    return whole
+    in_dtype: PreTrainedModel = merged.to(dtype)
+    return in_dtype
 
 
 def add_adapters(model: PreTrainedModel, lora: Mapping[str, int]) -> Any:

@@ -146,9 +146,12 @@ class Reference(NamedTuple):
 def write_reference(folder: Path, spec: ModelSpec, config: Any, max_length: int) -> None:
     """Write a reference to the model of a spec into a folder."""
     source = str(spec.checkpoint)
-    commit, digest = config._commit_hash, None
+    commit: str | None = config._commit_hash
+    digest = None
     if (local := Path(source)).is_dir():
-        source, commit, digest = str(local.resolve()), None, _digest_of_ends(local)
+        source = str(local.resolve())
+        commit = None
+        digest = _digest_of_ends(local)
     write_record(folder, _REFERENCE, Reference(source, commit, max_length, digest)._asdict())
 
 

@@ -121,7 +121,8 @@ def encode_prompt(
     encodings = []
     rows = _encoded(tokenizer, prompt, [text.string for text in texts])
     for position, (text, row) in enumerate(zip(texts, rows, strict=True)):
-        kept, (ids, special, offsets, content) = text.string, row
+        kept = text.string
+        ids, special, offsets, content = row
         while (over := len(ids) - max_length) > 0:
             places = np.flatnonzero(content)
             first = int(offsets[places[-over], 0]) if over < len(places) else 0
@@ -163,11 +164,15 @@ def _encoded(
         verbose=False,
     )
     for position, string in enumerate(strings):
-        ids, special = encoded["input_ids"][position], encoded["special_tokens_mask"][position]
-        whole, begin, end = prompt.around(string), len(prompt.prefix), len(prompt.prefix + string)
-        offsets, content = np.zeros((len(ids), 2), dtype=np.int64), np.zeros(len(ids), dtype=bool)
+        ids = encoded["input_ids"][position]
+        special = encoded["special_tokens_mask"][position]
+        with_prompt = prompt.around(string)
+        begin = len(prompt.prefix)
+        end = begin + len(string)
+        offsets = np.zeros((len(ids), 2), dtype=np.int64)
+        content = np.zeros(len(ids), dtype=bool)
         for place, (start, stop) in enumerate(encoded["offset_mapping"][position]):
-            if not special[place] and begin <= first_visible(whole, start, stop) < end:
+            if not special[place] and begin <= first_visible(with_prompt, start, stop) < end:
                 content[place] = True
                 offsets[place] = max(start, begin) - begin, min(stop, end) - begin
         yield ids, special, offsets, content
@@ -177,9 +182,9 @@ def label_tokens(
     tokenizer: PreTrainedTokenizerFast, prompt: Prompt, words: Mapping[str, str]
 ) -> list[int]:
     """Return the token that begins each class's word where it follows the prompt."""
-    asked = [prompt.around(probe) for probe in _PROBES]
+    probes = [prompt.around(probe) for probe in _PROBES]
     encoded: Any = tokenizer(
-        asked, add_special_tokens=prompt.special, return_special_tokens_mask=True, verbose=False
+        probes, add_special_tokens=prompt.special, return_special_tokens_mask=True, verbose=False
     )
     before = encoded["input_ids"]
     if encoded["special_tokens_mask"][0][-1]:
@@ -189,7 +194,7 @@ def label_tokens(
         )
     tokens: list[int] = []
     for name, word in words.items():
-        after = _ids(tokenizer, [text + word for text in asked], prompt.special)
+        after = _ids(tokenizer, [text + word for text in probes], prompt.special)
         pairs = list(zip(after, before, strict=True))
         answers = [ids[len(alone) :] for ids, alone in pairs if ids[: len(alone)] == alone]
         if not any(answers):

@@ -80,8 +80,10 @@ def training_mode(model: torch.nn.Module) -> None:
 
 def _embeddings(model: PreTrainedModel) -> list[torch.nn.Module]:
     """Return the modules that are a model's embeddings."""
-    base, words = model.base_model, model.get_input_embeddings()
-    (parent,) = (m for m in base.modules() if any(child is words for child in m.children()))
+    base = model.base_model
+    words = model.get_input_embeddings()
+    parents = [m for m in base.modules() if any(child is words for child in m.children())]
+    (parent,) = parents
     if parent is not base:
         return [parent]
     return [module for module in base.children() if isinstance(module, torch.nn.Embedding)]

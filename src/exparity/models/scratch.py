@@ -46,15 +46,16 @@ def train_tokenizer(
 
     architecture = spec.architecture or "bert"
     typed = any(isinstance(text, tuple) for text in texts) and _has_token_types(spec)
-    each = [part for text in texts for part in (text if isinstance(text, tuple) else (text,))]
+    strings = [part for text in texts for part in (text if isinstance(text, tuple) else (text,))]
     if architecture not in _BYTE_LEVEL:
         names = _BERT_TOKENS
-        core = _wordpiece(list(names.values()), each, spec.vocab_size)
+        core = _wordpiece(list(names.values()), strings, spec.vocab_size)
     else:
         names = _ROBERTA_TOKENS if architecture == "roberta" else _DECODER_TOKENS
-        core = _byte_level_bpe(list(dict.fromkeys(names.values())), each, spec.vocab_size)
+        core = _byte_level_bpe(list(dict.fromkeys(names.values())), strings, spec.vocab_size)
     if "cls_token" in names:  # around every text, as BERT and RoBERTa expect
-        first, last = names["cls_token"], names["sep_token"]
+        first = names["cls_token"]
+        last = names["sep_token"]
         core.post_processor = TemplateProcessing(
             single=f"{first} $A {last}",
             pair=f"{first} $A {last} $B:1 {last}:1" if typed else f"{first} $A {last} $B {last}",
@@ -89,7 +90,8 @@ def _wordpiece(specials: list[str], texts: Sequence[str], vocab_size: int) -> An
     core.train_from_iterator(texts, trainer)
     # A fresh tokenizer, in which only the real special tokens are special.
     clean = Tokenizer(models.WordPiece(vocab=core.get_vocab(), unk_token="[UNK]"))
-    clean.normalizer, clean.pre_tokenizer = core.normalizer, core.pre_tokenizer
+    clean.normalizer = core.normalizer
+    clean.pre_tokenizer = core.pre_tokenizer
     clean.add_special_tokens(specials)
     return clean
 
@@ -113,7 +115,7 @@ def _byte_level_bpe(specials: list[str], texts: Sequence[str], vocab_size: int) 
 def random_model(spec: ModelSpec, tokenizer: Any, labels: Sequence[str]) -> PreTrainedModel:
     """Build a classifier with random weights from torch's current generator."""
     ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in _ROLES}
-    known = {key: id for key, id in ids.items() if id is not None}
+    known = {key: token_id for key, token_id in ids.items() if token_id is not None}
     head, config = _configured(spec, {"vocab_size": len(tokenizer), **known}, labels)
     with _what_cannot_be_built(spec):
         return cast("PreTrainedModel", head.auto_class.from_config(config, trust_remote_code=False))
@@ -137,7 +139,8 @@ def _configured(
     """Return the head of a spec, and the configuration of its model."""
     from exparity.models.auto import AutoConfig
 
-    architecture, head = spec.architecture or "", new_head(spec.head)
+    architecture = spec.architecture or ""
+    head = new_head(spec.head)
     known = head.auto_class._model_mapping
     usual: Any = None
     with suppress(ValueError):
@@ -153,8 +156,8 @@ def _configured(
                 "(vocab_size is a key beside size; the data settles classes and special tokens)"
             )
     with _what_cannot_be_built(spec):
-        own = {**spec.size, **settings, **head.settings(labels)}
-        return head, AutoConfig.for_model(architecture, **own)
+        values = {**spec.size, **settings, **head.settings(labels)}
+        return head, AutoConfig.for_model(architecture, **values)
 
 
 @contextmanager

@@ -87,8 +87,8 @@ class StateFolder:
 
         if not self.folder.is_dir():
             return None
-        whole = (f for f in self.folder.iterdir() if not f.name.endswith(".tmp"))
-        for latest in sorted(whole, reverse=True):
+        complete = (f for f in self.folder.iterdir() if not f.name.endswith(".tmp"))
+        for latest in sorted(complete, reverse=True):
             try:
                 facts = read_verified(latest / _FACTS)
             except DamageError as error:

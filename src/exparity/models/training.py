@@ -78,19 +78,20 @@ def finetune(
         team: the processes of which this is one; this one alone if None.
         train_together: trains in other processes, whose last snapshot this one goes on from.
     """
-    examples, seed = training_set.examples, training_set.seed
+    examples = training_set.examples
+    seed = training_set.seed
     if training.epochs or model_spec.init == "scratch":
         _require_classes(training_set)
     torch.manual_seed(derive_seed(seed, "finetune", "weights"))
-    asked = [prompt.model_copy(update={"template": t}) for t in templates] if prompt else []
-    if prompt is not None and not asked:
-        asked = [prompt]
+    specs = [prompt.model_copy(update={"template": t}) for t in templates] if prompt else []
+    if prompt is not None and not specs:
+        specs = [prompt]
     texts: Sequence[str | tuple[str, str]] = [e.pair or e.text for e in examples]
-    if asked and model_spec.init == "scratch":  # each prompt with its answer
+    if specs and model_spec.init == "scratch":  # each prompt with its answer
         texts = [
-            one.template.replace(TEXT, e.text) + one.words[training_set.labels[e.label]]
+            spec.template.replace(TEXT, e.text) + spec.words[training_set.labels[e.label]]
             for e in examples
-            for one in asked
+            for spec in specs
         ]
     model, tokenizer = build_model(
         model_spec,
@@ -127,8 +128,8 @@ def finetune(
     if train_together is not None and training.epochs:
         train_together()
     loop = TrainingLoop(trained, tokenizer, training, seed, state, device, team)
-    if asked:
-        prompts = [Prompt.of(one, tokenizer) for one in asked]
+    if specs:
+        prompts = [Prompt.of(spec, tokenizer) for spec in specs]
         encode = partial(_prompted, tokenizer, prompts, seed)
     else:
         encode = partial(_encode, tokenizer, token_types(model) is not None)
@@ -182,12 +183,13 @@ def _encode(
     encoded = tokenizer(
         [e.pair or e.text for e in examples], truncation=True, return_special_tokens_mask=True
     )
-    tokens, special = chain(*encoded["input_ids"]), chain(*encoded["special_tokens_mask"])
+    tokens = chain(*encoded["input_ids"])
+    special = chain(*encoded["special_tokens_mask"])
     content = [token for token, mark in zip(tokens, special, strict=True) if not mark]
     check_known(tokenizer, content.count(unknown_id(tokenizer)), len(content))
     types = encoded.get("token_type_ids") if typed else None
     items = []
     for place, example in enumerate(examples):
-        own = types[place] if types and example.pair else None
-        items.append(Item(encoded["input_ids"][place], example.label, token_types=own))
+        token_types = types[place] if types and example.pair else None
+        items.append(Item(encoded["input_ids"][place], example.label, token_types=token_types))
     return items

@@ -56,7 +56,9 @@ class LabelWords(Head):
         prompt = Prompt.of(spec, tokenizer)
         self.absent_id = absent_token(tokenizer, spec.absent)
         self.token_ids = label_tokens(tokenizer, prompt, spec.words)
-        self.spec, self.prompt, self.bias = spec, prompt, [0.0] * len(spec.words)
+        self.spec = spec
+        self.prompt = prompt
+        self.bias = [0.0] * len(spec.words)
 
     def write(self, folder: Path) -> None:
         """See :meth:`Head.write`."""
@@ -71,8 +73,11 @@ class LabelWords(Head):
         facts = read_record(folder, _FILE, _Facts)
         if facts is None:
             raise InputError(f"checkpoint {folder}: has no {_FILE}; give `prompt` and `words`")
-        self.spec, self.prompt = PromptSpec(**facts.spec), Prompt(**facts.prompt)
-        self.token_ids, self.bias, self.absent_id = facts.token_ids, facts.bias, facts.absent_id
+        self.spec = PromptSpec(**facts.spec)
+        self.prompt = Prompt(**facts.prompt)
+        self.token_ids = facts.token_ids
+        self.bias = facts.bias
+        self.absent_id = facts.absent_id
 
     def require(self, name: str, config: Any, labels: Sequence[str] | None = None) -> None:
         """See :meth:`Head.require`."""
@@ -100,7 +105,8 @@ class LabelWords(Head):
         """See :meth:`Head.logits`."""
         hidden = _last_hidden(model, batch)
         table: Any = model.get_output_embeddings()
-        ids, weight = self.token_ids, table.weight
+        ids = self.token_ids
+        weight = table.weight
         # A matrix product may round a row otherwise in other company; a sum of its own does not.
         products = hidden.to(weight.device).float()[:, None] * weight[ids].float()
         logits: torch.Tensor = products.sum(-1)
@@ -152,8 +158,8 @@ class LabelWords(Head):
                 if scratch:
                     known = attention_mask[:, 1:].bool()
                     words = _of_vocabulary(self.model, hidden[:, :-1])[known]
-                    of_tokens = cross_entropy(words, input_ids[:, 1:][known])
-                    losses = losses + of_tokens
+                    token_losses = cross_entropy(words, input_ids[:, 1:][known])
+                    losses = losses + token_losses
                 output = SequenceClassifierOutput(loss=losses.mean(), logits=answers[:, ids])
                 output["losses"] = losses
                 return output

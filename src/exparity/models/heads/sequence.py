@@ -51,7 +51,8 @@ class SequenceHead(Head):
 
     def class_names(self, config: Any) -> tuple[str, ...]:
         """See :meth:`Head.class_names`."""
-        names, alone = super().class_names(config), self.single_output(config)
+        names = super().class_names(config)
+        alone = self.single_output(config)
         return names if alone is None else (f"not {names[alone]}", names[alone])
 
     def require(self, name: str, config: Any, labels: Sequence[str] | None = None) -> None:
@@ -68,7 +69,8 @@ class SequenceHead(Head):
         _check_outputs(where, config)
         if labels is None:
             return
-        alone, classes = self.single_output(config), self.class_names(config)
+        alone = self.single_output(config)
+        classes = self.class_names(config)
         if alone is None and config.problem_type == _SEVERAL:
             raise InputError(
                 f"{where}: has several labels, and a text of the data has one class; name the "
@@ -97,7 +99,7 @@ class SequenceHead(Head):
 
     def require_model(self, model: PreTrainedModel) -> None:
         """See :meth:`Head.require_model`."""
-        names = [one.__name__ for one in type(model).__mro__]  # a class of one's own is a subclass
+        names = [kind.__name__ for kind in type(model).__mro__]  # a user's class is a subclass
         if not any("ForSequenceClassification" in name for name in names):
             raise InputError(
                 f"{type(model).__name__} has no classification head; load the model with "
@@ -127,8 +129,8 @@ class SequenceHead(Head):
         alone = self.single_output(model.config)
         if alone is None:
             return outputs
-        own = outputs[:, alone]
-        return torch.stack([torch.zeros_like(own), own], dim=-1)
+        output = outputs[:, alone]
+        return torch.stack([torch.zeros_like(output), output], dim=-1)
 
 
 def _check_outputs(where: str, config: Any) -> None:

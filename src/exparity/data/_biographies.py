@@ -97,9 +97,10 @@ def generate_biographies(
         if paired:
             examples += versions
         else:  # the counterfactual is the text of the other version
-            own, other = versions[person.gender], versions[1 - person.gender]
-            attributes = {**own.attributes, "counterfactual": other.text}
-            examples.append(replace(own, match_id=None, attributes=attributes))
+            example = versions[person.gender]
+            other = versions[1 - person.gender]
+            attributes = {**example.attributes, "counterfactual": other.text}
+            examples.append(replace(example, match_id=None, attributes=attributes))
     return examples
 
 

@@ -149,9 +149,9 @@ def generate_pairs(
         fixed = {person: genders[split].deal(person, len(GROUPS), set()) for person in others}
         readings = []
         for gender in range(len(GROUPS)):
-            of_others = dict.fromkeys(others, gender) if variant == "all" else fixed
-            readings.append(reading_of(template, filling, gender, of_others))
-        rationale = tuple(int(one != other) for one, other in zip(*readings, strict=True))
+            other_genders = dict.fromkeys(others, gender) if variant == "all" else fixed
+            readings.append(reading_of(template, filling, gender, other_genders))
+        rationale = tuple(int(word != other) for word, other in zip(*readings, strict=True))
         sentences += [
             Example(
                 example_id=f"{pair:04d}-{gender}",

@@ -35,9 +35,10 @@ def _as_tuples(value: Any) -> Any:
 
 def known_files(id: str) -> dict[str, RemoteFile]:
     """Return the raw files of a published dataset by the part that each holds."""
-    common, files = _table()[id].get("files", {}), {}
-    for part, of_part in common.get("parts", {}).items():
-        values = {**common, "part": part, **of_part}
+    common = _table()[id].get("files", {})
+    files = {}
+    for part, changes in common.get("parts", {}).items():
+        values = {**common, "part": part, **changes}
         known = {name: values[name] for name in _FIELDS if values.get(name) is not None}
         files[part] = RemoteFile(**{name: text.format_map(values) for name, text in known.items()})
     return files

@@ -61,13 +61,15 @@ def bias_in_bios(
     classes = tuple(LABELS if professions is None else professions)
     for name in classes:
         require_known(name, LABELS, f"dataset bias_in_bios: no profession '{name}'")
-    professions_of, genders = dict(enumerate(LABELS)), dict(enumerate(GROUPS))
+    professions_of = dict(enumerate(LABELS))
+    genders = dict(enumerate(GROUPS))
     empty: Counter[str] = Counter()
 
     def example_of(row: Mapping[str, Any], part: str, number: int) -> Example | None:
         text = masked(row["text"]) if first_sentence else row["hard_text"]
         words = tuple(map(intern, text.split()))  # few words make many texts
-        profession, gender = professions_of[row["profession"]], genders[row["gender"]]
+        profession = professions_of[row["profession"]]
+        gender = genders[row["gender"]]
         empty[part] += not words
         if not words or profession not in classes:
             return None

@@ -13,7 +13,8 @@ from exparity.types import Example
 
 def _register(id: str) -> None:
     """Register a published folder: pairs, or sets of three with a neutral sentence."""
-    facts, files = known_facts(id), known_files(id)
+    facts = known_facts(id)
+    files = known_files(id)
     n_train, n_test = facts["sizes"]
 
     def load(source: DataSource, *, verify: bool = True) -> list[Example]:
@@ -39,7 +40,8 @@ def example_of(row: Mapping[str, Any], part: str, number: int) -> Example:
     A word that is only a blank is dropped with its mark. A row with one mark more than words, where
     nobody can tell which mark is too many, has no rationale.
     """
-    words, marks = row["sentence"], row["ground_truth"]
+    words = row["sentence"]
+    marks = row["ground_truth"]
     rationale = None
     if len(marks) != len(words) + 1:
         pairs = zip(words, marks, strict=True)

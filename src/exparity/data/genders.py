@@ -58,9 +58,9 @@ def read_lexicon(path: Path) -> Lexicon:
         },
         "female": {**dict(pairs), **dict(word_pairs(lexicon["to_female"])), "him": "her"},
     }
-    of_anyone = set(lexicon["of_anyone"].split())
+    neutral = set(lexicon["of_anyone"].split())
     telling = {
-        gender: frozenset((*lexicon["in_context"][gender].split(), *partners[other])) - of_anyone
+        gender: frozenset((*lexicon["in_context"][gender].split(), *partners[other])) - neutral
         for gender, other in (GROUPS, GROUPS[::-1])
     }
     fixed = tuple(tuple(phrase.split()) for phrase in lexicon["fixed"].split(";"))
@@ -77,4 +77,4 @@ def read_lexicon(path: Path) -> Lexicon:
 
 def word_pairs(text: str) -> list[tuple[str, str]]:
     """Split ``male female, male female`` into pairs."""
-    return [(one, other) for one, other in map(str.split, text.split(","))]
+    return [(male, female) for male, female in map(str.split, text.split(","))]

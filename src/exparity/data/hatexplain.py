@@ -63,21 +63,23 @@ def hatexplain(
         "train": train or (() if train_texts else ("train", "val")),
         "test": test or ("test",),
     }
-    path, divisions = (source.find(file, verify=verify) for file in (POSTS, PARTS))
-    posts, ids = read_yaml(path), read_yaml(divisions)
+    path = source.find(POSTS, verify=verify)
+    divisions = source.find(PARTS, verify=verify)
+    posts = read_yaml(path)
+    ids = read_yaml(divisions)
     communities = tuple(COMMUNITIES if groups is None else groups)
     candidates: list[Example | None] = []
     for split, part in [(split, part) for split, named in parts.items() for part in named]:
         with published_row(f"{divisions}, part '{part}'"):
             ids_of_part = list(ids[part])
-        if missing := sum(id not in posts for id in ids_of_part):
+        if missing := sum(post not in posts for post in ids_of_part):
             raise InputError(
                 f"{path}: lacks {missing:,} of the {len(ids_of_part):,} posts of part '{part}'; "
                 f"get {POSTS.url}, or name the parts that are there in `train` and `test`"
             )
-        for id in ids_of_part:
-            with published_row(f"{path}: post '{id}'"):
-                candidates.append(_example(id, posts[id], split, rationales, communities))
+        for post in ids_of_part:
+            with published_row(f"{path}: post '{post}'"):
+                candidates.append(_example(post, posts[post], split, rationales, communities))
     examples = [example for example in candidates if example is not None]
     if undecided := len(candidates) - len(examples):
         log.warning(
@@ -91,7 +93,7 @@ def hatexplain(
 
 
 def _example(
-    id: str, row: Any, split: Split, kind: Marking, communities: Sequence[str]
+    post: str, row: Any, split: Split, kind: Marking, communities: Sequence[str]
 ) -> Example | None:
     """Return a post as an example; None where all annotators differ on its label.
 
@@ -108,9 +110,9 @@ def _example(
     group = first[0] if len(first) == 1 and first[0] in communities else REST
     marks = row["rationales"]
     least = 1 if kind == "union" else len(marks) // 2 + 1
-    rationale = tuple(int(sum(of_word) >= least) for of_word in zip(*marks, strict=True))
+    rationale = tuple(int(sum(word_marks) >= least) for word_marks in zip(*marks, strict=True))
     return Example(
-        example_id=id,
+        example_id=post,
         words=tuple(word.strip() for word in row["post_tokens"]),
         label=LABELS.index(label),
         group=group if communities else "",

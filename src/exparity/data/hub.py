@@ -20,7 +20,7 @@ def local_copies(
     path: str | Sequence[str], revision: str | None, *, download: bool
 ) -> list[Path] | None:
     """Return where the files of a table lie; None if one of them may not be downloaded."""
-    copies = [local_copy(one, revision, download=download) for one in paths_of(path, "path")]
+    copies = [local_copy(file, revision, download=download) for file in paths_of(path, "path")]
     here = [copy for copy in copies if copy is not None]
     return here if len(here) == len(copies) else None
 

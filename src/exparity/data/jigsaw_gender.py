@@ -44,7 +44,8 @@ def _example(row: Mapping[str, str], part: str, number: int) -> Example | None:
     """Return a comment that mentions one gender rather than the other, or None."""
     if not all(row[group] for group in GROUPS):  # no annotator was asked who is mentioned
         return None
-    male, female = (float(row[group]) for group in GROUPS)
+    male = float(row["male"])
+    female = float(row["female"])
     words = tuple(row["comment_text"].split())
     if abs(female - male) <= 0.5 or not words:
         return None

@@ -32,7 +32,9 @@ def movie_reviews(source: DataSource, *, verify: bool = True) -> list[Example]:
         spans = [evidence for together in row["evidences"] for evidence in together]
         marks = [0] * len(words)
         for span in spans:
-            start, stop, text = span["start_token"], span["end_token"], span["text"].split()
+            start = span["start_token"]
+            stop = span["end_token"]
+            text = span["text"].split()
             if words[start:stop] != text:
                 where = f"tokens {start} to {stop} of docs/{span['docid']}"
                 raise ValueError(f"{where} are not its text")

@@ -33,9 +33,9 @@ def loo_correlation(batch: MetricBatch) -> FloatArray:
     """
     from scipy.stats import kendalltau
 
-    each = [list(np.eye(len(mask), dtype=bool)[mask]) for mask in batch.content_masks]
+    single_units = [list(np.eye(len(mask), dtype=bool)[mask]) for mask in batch.content_masks]
     values = np.full(len(batch), np.nan)
-    for index, falls in enumerate(batch.falls_of_sets(each, keep=False)):
+    for index, falls in enumerate(batch.falls_of_sets(single_units, keep=False)):
         scores = batch.scores[index][batch.content_masks[index]]
         if len(scores) >= 2 and np.isfinite(batch.scores[index]).all():
             values[index] = kendalltau(scores, falls.probability).statistic

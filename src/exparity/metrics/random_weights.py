@@ -46,9 +46,10 @@ def random_weights(batch: MetricBatch, *, draws: Count = 5) -> FloatArray:
         seed = derive_seed(batch.seed, "evaluate", batch.metric, draw)
         explained = batch.explained_by(batch.classifier.with_random_weights(seed))
         for index, scores in enumerate(explained):
-            mask, own = batch.content_masks[index], batch.explanations[index].scores
+            mask = batch.content_masks[index]
+            original = batch.explanations[index].scores
             # As explanations are stored, so that rounding makes no ranks.
-            pair = np.abs([own[mask], scores[mask]]).astype(np.float32)
+            pair = np.abs([original[mask], scores[mask]]).astype(np.float32)
             if mask.sum() >= 2 and np.ptp(pair, axis=1).all() and np.isfinite(pair).all():
                 same = np.array_equal(*pair)  # rounding must not make it less than 1
                 similarities[draw, index] = 1.0 if same else spearmanr(*pair).statistic

@@ -88,7 +88,8 @@ class Selection:
             top_k = mean_length(ranked.positives)
         self.size = np.minimum(ranked.positives if top_k is None else top_k, eligible)
         last = np.maximum(self.size - 1, 0)
-        start, end = ranked.at(ranked.start, last), ranked.at(ranked.end, last)
+        start = ranked.at(ranked.start, last)
+        end = ranked.at(ranked.end, last)
         self.sure = ranked.at(ranked.hits_before, last)
         self.drawn = self.size - start
         self.tied = end - start + 1

@@ -120,7 +120,8 @@ def compare_results(
     Raises:
         InputError: unknown study or model.
     """
-    published, rows = load_study(study), of_quantity(rows, "score")
+    published = load_study(study)
+    rows = of_quantity(rows, "score")
     names = _names(rows, published, grid)
     check_models(models or {}, published.names("model"), {row["model"] for row in rows})
     names["model"].update(models or {})
@@ -129,14 +130,14 @@ def compare_results(
     for row in rows:
         sign = published.sign(row["group_a"], row["group_b"])
         ids = tuple(row[kind] for kind in IDS)
-        key = Key(*(names[kind].get(id, "") for kind, id in zip(IDS, ids, strict=True)))
+        key = Key(*(names[kind].get(our_id, "") for kind, our_id in zip(IDS, ids, strict=True)))
         unknown = {kind: row[kind] for kind in IDS if row[kind] not in names[kind]}
         if not sign:
             unknown["groups"] = f"{row['group_a']} and {row['group_b']}"
         elif not unknown and key not in published.cells:
             unknown["model"] = f"{row['model']} on {row['dataset']}"
-        for kind, id in unknown.items():
-            left_out[kind].add(id)
+        for kind, name in unknown.items():
+            left_out[kind].add(name)
         if not unknown:
             significant = row["p"] <= published.facts["alpha"]  # False where p is NaN
             test = {**row, "cohens_d": sign * row["cohens_d"], "significant": significant}
@@ -152,7 +153,8 @@ def compare_results(
 
 def nothing_to_compare(comparison: CellComparison) -> InputError:
     """Return the error that says why no cell could be compared."""
-    study, missing = comparison.study, "; ".join(comparison.left_out)
+    study = comparison.study
+    missing = "; ".join(comparison.left_out)
     return InputError(
         f"no result has a counterpart in {study.id}, which lacks {missing}; "
         f"it has datasets {', '.join(study.names('dataset'))} and models "
@@ -170,7 +172,10 @@ def _names(rows: Sequence[Row], study: PublishedStudy, grid: Grid) -> dict[str, 
     registered = (grid.datasets, grid.models, grid.methods, grid.metrics)
     for kind, known in zip(IDS, registered, strict=True):
         used = {row[kind]: known.get(row[kind]) or row[kind] for row in rows}
-        users = {name: [id for id, of in used.items() if of == name] for name in study.names(kind)}
+        users = {
+            name: [our_id for our_id, published in used.items() if published == name]
+            for name in study.names(kind)
+        }
         names[kind] = {
             name if name in ids else ids[0]: name
             for name, ids in users.items()
@@ -186,7 +191,7 @@ def _match(
     ours = count_seeds(tests, threshold)
     return {
         **theirs.key._asdict(),
-        **{f"our_{kind}": id for kind, id in zip(IDS, ids, strict=True)},
+        **{f"our_{kind}": our_id for kind, our_id in zip(IDS, ids, strict=True)},
         **{f"{name}_ours": value for name, value in vars(ours).items()},
         "significant_published": theirs.significant,
         "total_published": theirs.runs,
@@ -204,17 +209,18 @@ def agreements(matches: Sequence[Row]) -> list[Agreement]:
     """Ask every question of all cells, and of the cells of each dataset, model, method, metric."""
     parts = [("all", "", matches)]
     for by in IDS:
-        parts += [(by, id, part) for id, part in grouped(matches, itemgetter(by)).items()]
+        parts += [(by, group, part) for group, part in grouped(matches, itemgetter(by)).items()]
     return [answer for part in parts for answer in _answers(*part)]
 
 
 def _answers(by: str, group: str, matches: Sequence[Row]) -> Iterator[Agreement]:
     decisions = [_decisions(match) for match in matches]
     for question in ("significant", "direction", "considerable"):
-        both = [of_cell[question] for of_cell in decisions if question in of_cell]
-        n, agree = len(both), sum(ours == theirs for ours, theirs in both)
+        both = [answers[question] for answers in decisions if question in answers]
+        n = len(both)
+        agree = sum(ours == theirs for ours, theirs in both)
         if n:
-            ours, theirs = (sum(side) for side in zip(*both, strict=True))
+            ours, theirs = map(sum, zip(*both, strict=True))
             expected = (ours * theirs + (n - ours) * (n - theirs)) / n**2
             kappa = None if expected == 1 else (agree / n - expected) / (1 - expected)
             yield Agreement(question, by, group, n, agree, agree / n, expected, kappa)

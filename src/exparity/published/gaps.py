@@ -88,8 +88,8 @@ class GapComparison:
     @cached_property
     def by_class(self) -> Sequence[ClassAgreement]:
         """The agreement over classes of each model, way of debiasing and metric."""
-        of_classes = [match for match in self.gaps if match.class_name]
-        by_ids = grouped(of_classes, attrgetter("dataset", "model", "method", "metric", "table"))
+        class_gaps = [match for match in self.gaps if match.class_name]
+        by_ids = grouped(class_gaps, attrgetter("dataset", "model", "method", "metric", "table"))
         return [_class_agreement(matches) for matches in by_ids.values()]
 
 
@@ -132,8 +132,8 @@ def compare_gaps(
             continue
         for name in (method, f"{method}_once"):
             placed.append(((dataset, source, name), ids[1], rows))
-    for method, id, row in _probed(results):
-        dataset = theirs_of.get(registered.get(id, id))
+    for method, our_dataset, row in _probed(results):
+        dataset = theirs_of.get(registered.get(our_dataset, our_dataset))
         if dataset is not None:
             placed.append(((dataset, _BAG, method), _BAG, [row]))
     values: dict[Key, list[float]] = defaultdict(list)
@@ -147,13 +147,13 @@ def compare_gaps(
     gaps = [
         GapMatch(
             *key,
-            *(fmean(own), stdev(own) if len(own) > 1 else None, len(own)),
+            *(fmean(ours), stdev(ours) if len(ours) > 1 else None, len(ours)),
             *(theirs.mean, theirs.sd, theirs.table),
             published.facts["mixed"] if metrics.get(key.metric, {}).get("mixed") else "",
             ", ".join(our_models[key]),
         )
         for key, theirs in published.values.items()
-        if (own := values.get(key))
+        if (ours := values.get(key))
     ]
     return GapComparison(published, list(left_out), gaps)
 
@@ -186,8 +186,8 @@ def _classifiers(results: Path) -> Iterator[tuple[tuple[str, ...], list[dict[str
     """Yield dataset, model and seed of every classifier, and the rows of its bias."""
     for ids, path in layout.files(results, "bias"):
         rows = read_artefact(path, "bias")[0].to_pylist()
-        for seed, of_seed in grouped(rows, itemgetter("seed")).items():
-            yield (*ids, str(seed)), of_seed
+        for seed, seed_rows in grouped(rows, itemgetter("seed")).items():
+            yield (*ids, str(seed)), seed_rows
 
 
 def _probed(results: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -239,5 +239,5 @@ def _gaps_of(
         for metric, facts in study.facts["metrics"].items():
             class_name = facts.get("class", row["class_name"])
             if (facts["quantity"], class_name) == (row["quantity"], row["class_name"]):
-                of_class = "" if "class" in facts else row["class_name"]
-                yield metric, of_class, sign * row["value"]
+                published_class = "" if "class" in facts else row["class_name"]
+                yield metric, published_class, sign * row["value"]

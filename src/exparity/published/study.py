@@ -142,7 +142,8 @@ def check_models(
 
 def _values(rows: Sequence[Mapping[str, str]], form: Mapping[str, Any]) -> Iterator[Value]:
     """Yield the numbers of a table; ``form`` names what its columns do not."""
-    only, form = form.get("only", {}), {name: form.get(name, _COLUMNS[name]) for name in _COLUMNS}
+    only = form.get("only", {})
+    form = {name: form.get(name, _COLUMNS[name]) for name in _COLUMNS}
     for row in rows:
         if only.items() <= row.items():
             texts = defaultdict(str, row)
@@ -160,7 +161,8 @@ def _cells(id: str, facts: Mapping[str, Any]) -> dict[Key, Value]:
     counts: dict[Key, Mapping[str, str]] = {}
     effects: dict[Key, Mapping[str, str]] = {}
     for row in published_table(id, "disparity"):
-        table, printed = row["table"], row["metric"]
+        table = row["table"]
+        printed = row["metric"]
         model = row["model"] + (SCRATCH if row["training"] == "scratch" else "")
         if table in facts["counts"]:
             counts[Key(row["dataset"], model, row["method"], printed)] = row
@@ -174,10 +176,9 @@ def _cells(id: str, facts: Mapping[str, Any]) -> dict[Key, Value]:
 
 
 def _cell(key: Key, counts: Mapping[str, str], effect: Mapping[str, str], least: float) -> Value:
-    mean, sd = (
-        float(effect[name]) if effect.get("effect_size_mean") else None
-        for name in ("effect_size_mean", "effect_size_std")
-    )
+    has_effect = bool(effect.get("effect_size_mean"))
+    mean = float(effect["effect_size_mean"]) if has_effect else None
+    sd = float(effect["effect_size_std"]) if has_effect else None
     significant = int(counts["significant_runs"])
     considerable = None if mean is None else abs(mean) >= least
     return Value(

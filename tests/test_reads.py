@@ -17,11 +17,11 @@ SOURCE = Path(__file__).parents[1] / "src" / "exparity"
 
 # A commit that lowers a count lowers its line here too; no commit raises one.
 MOST = {
-    "pairs": 164,
-    "unpacked": 24,
-    "vague_names": 398,
-    "any": 933,
-    "text_keys": 1131,
+    "pairs": 54,
+    "unpacked": 11,
+    "vague_names": 206,
+    "any": 924,
+    "text_keys": 1129,
     "long_functions": 13,
     "deep_comprehensions": 4,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from pathlib import Path
 
 from exparity.data import dataset
@@ -44,8 +45,7 @@ def _example(row: Mapping[str, str], part: str, number: int) -> Example | None:
     """Return a comment that mentions one gender rather than the other, or None."""
     if not all(row[group] for group in GROUPS):  # no annotator was asked who is mentioned
         return None
-    male = float(row["male"])
-    female = float(row["female"])
+    male, female = map(float, itemgetter(*GROUPS)(row))
     words = tuple(row["comment_text"].split())
     if abs(female - male) <= 0.5 or not words:
         return None

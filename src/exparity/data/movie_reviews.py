@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any
 
 from exparity.data import dataset
@@ -12,6 +13,8 @@ from exparity.types import Example
 
 FILES = known_files("movie_reviews")
 _CLASSES = ("NEG", "POS")
+_PLACE_AND_TEXT = itemgetter("start_token", "end_token", "text")
+"""Of an evidence: its first token, the one after its last, and its text."""
 
 
 @dataset("movie_reviews", **known_facts("movie_reviews"))
@@ -32,13 +35,12 @@ def movie_reviews(source: DataSource, *, verify: bool = True) -> list[Example]:
         spans = [evidence for together in row["evidences"] for evidence in together]
         marks = [0] * len(words)
         for span in spans:
-            start = span["start_token"]
-            stop = span["end_token"]
-            text = span["text"].split()
-            if words[start:stop] != text:
+            start, stop, text = _PLACE_AND_TEXT(span)
+            evidence = text.split()
+            if words[start:stop] != evidence:
                 where = f"tokens {start} to {stop} of docs/{span['docid']}"
                 raise ValueError(f"{where} are not its text")
-            marks[start:stop] = [1] * len(text)
+            marks[start:stop] = [1] * len(evidence)
         return Example(
             example_id=document.stem,
             words=tuple(words),

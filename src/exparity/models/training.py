@@ -183,7 +183,8 @@ def _encode(
     encoded = tokenizer(
         [e.pair or e.text for e in examples], truncation=True, return_special_tokens_mask=True
     )
-    tokens = chain(*encoded["input_ids"])
+    token_ids = encoded["input_ids"]
+    tokens = chain(*token_ids)
     special = chain(*encoded["special_tokens_mask"])
     content = [token for token, mark in zip(tokens, special, strict=True) if not mark]
     check_known(tokenizer, content.count(unknown_id(tokenizer)), len(content))
@@ -191,5 +192,5 @@ def _encode(
     items = []
     for place, example in enumerate(examples):
         token_types = types[place] if types and example.pair else None
-        items.append(Item(encoded["input_ids"][place], example.label, token_types=token_types))
+        items.append(Item(token_ids[place], example.label, token_types=token_types))
     return items

@@ -175,10 +175,14 @@ def _cells(id: str, facts: Mapping[str, Any]) -> dict[Key, Value]:
     }
 
 
+def _number(text: str | None) -> float | None:
+    """Return the number in a cell of a table; None where the cell is empty."""
+    return float(text) if text else None
+
+
 def _cell(key: Key, counts: Mapping[str, str], effect: Mapping[str, str], least: float) -> Value:
-    has_effect = bool(effect.get("effect_size_mean"))
-    mean = float(effect["effect_size_mean"]) if has_effect else None
-    sd = float(effect["effect_size_std"]) if has_effect else None
+    mean = _number(effect.get("effect_size_mean"))
+    sd = _number(effect.get("effect_size_std"))
     significant = int(counts["significant_runs"])
     considerable = None if mean is None else abs(mean) >= least
     return Value(

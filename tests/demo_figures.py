@@ -14,7 +14,6 @@ from typing import Any
 
 import exparity
 from exparity.report.verdicts import verdict_of
-from exparity.stats.verdicts import VERDICTS
 
 KEPT = Path(__file__).with_suffix(".json")
 CELL = "dataset == 'bios_planted' and method == 'gradient' and metric == 'comprehensiveness'"
@@ -25,7 +24,6 @@ def figures(results: Path) -> dict[str, Any]:
     """Return what the docs quote of the results of the default experiment."""
     tests = exparity.read_results(results, "disparity").sort_values("seed")
     judged = exparity.read_results(results, "verdicts")
-    cells = judged.query("stands and method != 'uniform_random'")
     shown = subprocess.run(
         ["exparity", "show", "--cells", results], capture_output=True, text=True, check=True
     ).stdout
@@ -35,10 +33,7 @@ def figures(results: Path) -> dict[str, Any]:
         page,
         re.DOTALL,
     ).groups()
-    headline, beside = cells.query("headline"), cells.query("not headline")
     return {
-        "verdicts": {one.id: int((headline["verdict"] == one.id).sum()) for one in VERDICTS},
-        "beside": {one.id: int((beside["verdict"] == one.id).sum()) for one in VERDICTS},
         "judged": judged[["quantity", "dataset", "method", "metric", "verdict", "d"]]
         .round(2)
         .to_dict("records"),
@@ -55,11 +50,11 @@ def figures(results: Path) -> dict[str, Any]:
 def check_planted(kept: dict[str, Any]) -> None:
     """Raise AssertionError where the figures do not show what config/config.yaml planted.
 
-    In ``bios_planted`` texts of women leave their class open, so that the classifier is surer of
-    men, and by comprehensiveness their scores are higher with every method, and with random
-    explanations. Part of that is one of explanations: every method foresees the classifier better
-    for men, and some method shows it; with some method skill differs too, and with some it does
-    not. In ``bios`` both versions of a text differ in gender alone, so that most cells are
+    In ``bios_planted`` texts of women leave open which of two occupations is meant, and four in
+    five have the same one, so that the classifier is surer of men. By comprehensiveness scores of
+    men are higher with every method, and with random explanations. Every method foresees the
+    classifier better for men. In ``bios`` both versions of a text differ in gender alone, so that
+    every method foresees it equally well; by other metrics most cells are
     equivalent and none is a gap. Random explanations have no gap beyond other random ones.
     """
     verdicts = {
@@ -79,7 +74,6 @@ def check_planted(kept: dict[str, Any]) -> None:
         assert row["verdict"] == "different", row
         assert row["d"] > 0.5, row
     assert all(row["d"] > 0 for row in planted["skill"])
-    assert 0 < sum(row["verdict"] == "different" for row in planted["skill"]) < 3
     foreseen = [
         row
         for row in verdicts.values()
@@ -87,9 +81,8 @@ def check_planted(kept: dict[str, Any]) -> None:
     ]
     in_planted = [row for row in foreseen if row["dataset"] == "bios_planted"]
     assert all(row["verdict"] == "equivalent" for row in foreseen if row not in in_planted)
-    # The gap that is planted is small beside what trainings differ by: some method shows it.
-    assert all(row["d"] > 0.1 and row["verdict"] != "equivalent" for row in in_planted)
-    assert any(row["verdict"] == "different" for row in in_planted)
+    assert all(row["verdict"] == "different" for row in in_planted)
+    assert all(row["d"] > 0.25 for row in in_planted)
     plain = [one for key, one in found.items() if key[1] == "bios" and "random" not in key[0]]
     assert not any(one.is_gap for one in plain)
     assert 2 * sum(one.id == "equivalent" for one in plain) > len(plain)

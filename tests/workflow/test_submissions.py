@@ -75,22 +75,34 @@ def test_on_one_machine_nothing_is_grouped(checkout, repository):
     ("gres", "of_two"),
     [("gpu:1", "gpu:2"), ("gpu:a100", "gpu:a100:2"), ("''", "")],
 )
-def test_a_training_of_two_processes_asks_for_two_gpus(checkout, repository, gres, of_two):
+def test_a_training_of_two_processes_asks_for_two_gpus(checkout, gres, of_two):
     training = {"epochs": 1, "learning_rate": 0.003, "processes": 2}
     checkout.configure(training=training)
     profile = checkout.root / "profiles/slurm/config.yaml"
     text = profile.read_text()
     profile.write_text(text.replace("  gres: gpu:v100:1\n", f"  gres: {gres}\n"))
     command = [
-        *(sys.executable, repository / "benchmarks" / "submissions.py", checkout.config_path),
+        *(sys.executable, "-m", "exparity", "plan", checkout.config_path),
         *("--profile", profile.parent),
     ]
     run = subprocess.run(
         command, cwd=checkout.root, env=checkout.environment, capture_output=True, text=True
     )
-    rows = [re.split(r" *\| *", line) for line in run.stdout.splitlines()]
-    asked = {row[1]: row[-2] for row in rows}
-    one = gres.strip("'")
-    assert asked["finetune"] == of_two, run.stderr
-    assert asked["training"] == one
-    assert asked["statistics"] == ""
+    assert run.returncode == 0, run.stderr
+    _, _, submitted = run.stdout.partition("hours asked for")
+    rows = [re.split(r" {2,}", line.strip()) for line in submitted.splitlines()[1:]]
+    gpus = {row[0]: row[-1] for row in rows}
+    partitions = {row[0]: row[-2] for row in rows}
+    assert gpus["finetune"] == (of_two or "–")
+    assert gpus["training"] == (gres.strip("'") or "–")
+    assert gpus["statistics"] == "–"
+    assert (partitions["finetune"], partitions["statistics"]) == ("gpu", "cpu")
+
+
+def test_a_profile_that_is_not_there_is_refused_before_anything_is_planned(checkout):
+    command = [sys.executable, "-m", "exparity", "plan", checkout.config_path, "--profile", "none"]
+    run = subprocess.run(
+        command, cwd=checkout.root, env=checkout.environment, capture_output=True, text=True
+    )
+    assert run.returncode == 2
+    assert "none: no such folder; name a profile, such as profiles/slurm" in run.stderr

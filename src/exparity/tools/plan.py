@@ -21,6 +21,8 @@ from exparity.costs.calls import planned_calls
 from exparity.costs.finished import JobCost, read_finished
 from exparity.costs.forecast import at_trainings, estimated, hours, table, totals
 from exparity.costs.planned import N_OTHER_JOBS, PlannedExamples, planned_jobs
+from exparity.resources import workflow_file
+from exparity.runs.dry_run import planned_submissions, submissions_table
 from exparity.tools.detectable import (
     check_samples,
     planned_numbers,
@@ -38,6 +40,7 @@ def plan(
     config: Overrides = (),
     sources: Annotated[Sequence[Folder], Flag("from", "RESULTS")] = (),
     device: Literal["cpu", "cuda"] | None = None,
+    profile: Folder | None = None,
 ) -> None:
     """Estimate an experiment's cost from finished jobs, and what its results can show.
 
@@ -46,7 +49,11 @@ def plan(
         config: values over those of the config file.
         sources: folder of results of another run to learn from.
         device: device of the jobs that run a model; by the config, or a GPU if any ran on one.
+        profile: profile of a cluster, such as profiles/slurm: also list what it submits, where, and
+            the hours that it asks for.
     """
+    if profile and not profile.is_dir():
+        raise InputError(f"{profile}: no such folder; name a profile, such as profiles/slurm")
     experiment = read_experiment(configfile, config)
     for line in cautions(experiment):
         log.warning("%s", line)
@@ -93,6 +100,12 @@ def plan(
     ]
     amounts = [(n, "unknown" if nothing else f"{hours(seconds)}{mark}") for n, seconds in taken]
     say(f"\n{trainings_text(experiment, samples, amounts)}")
+    if profile:
+        flags = ["--snakefile", str(workflow_file("Snakefile")), "--profile", str(profile)]
+        flags += ["--configfile", *map(str, configfile)]
+        flags += ["--config", *config] if config else []
+        say(f"\nWith {profile}, of jobs that are not finished:")
+        say(f"\n{submissions_table(planned_submissions(flags))}")
 
 
 def _work(job: JobCost) -> str:

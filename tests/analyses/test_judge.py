@@ -1,5 +1,6 @@
 """The analysis that judges: which cells are corrected together, and what says nothing."""
 
+import numpy as np
 import pytest
 from made_up import NAN, Results, filled
 
@@ -26,6 +27,7 @@ def across(folder, dataset="d"):
                 **vars(AmongRight()),
                 **{"method": "lime", "metric": f"metric_{i}", "quantity": quantity},
                 **{"p_mean": p * factor, "p_small": 0.9, "p_large": 0.9, "p_cross": 0.9},
+                **{"n_groups": 2, "omnibus_p": np.nan},
             }
             for i, p in enumerate(p_values)
             for quantity, factor in (("score", 1), ("excess", 2 if p <= 0.5 else 1))

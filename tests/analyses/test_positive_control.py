@@ -61,7 +61,7 @@ def page(rows, cells=1):
         place=lambda dataset, model: f"{dataset}, {model}",
         pairs=pairs,
         standing=judged,
-        statistics={"alpha": 0.05},
+        statistics=SimpleNamespace(alpha=0.05),
     )
     return page_of("positive_control", findings(rows, known), known)
 

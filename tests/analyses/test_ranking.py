@@ -56,11 +56,12 @@ def shown(rows, metric="comprehensiveness"):
     study = SimpleNamespace(
         display=lambda kind, id: id,
         name=lambda kind, id: f"{id} ↑",
+        measure=lambda id: f"what {id} measures",
         metrics=[metric],
         methods=list(LEVELS),
         metric_facts=lambda id: METRICS.get(id).facts,
         declared=lambda dataset: SimpleNamespace(groups=GROUPS),
-        statistics={"alpha": 0.05},
+        statistics=SimpleNamespace(alpha=0.05),
         run="training",
         pairs=[("d", "m")],
     )

@@ -331,6 +331,7 @@ class TestBrowser:
         form = first.locator("#disparity-filters")
         form.get_by_label("Dataset").select_option("data_1")
         form.get_by_text("Significant trainings").click()
+        first.get_by_text("Contents", exact=True).click()
         first.get_by_role("link", name="Distributions").click()
         first.locator("#distribution-filters").get_by_label("Metric").select_option("sufficiency")
         first.locator("td[data-cell='22']").click()
@@ -342,6 +343,7 @@ class TestBrowser:
         assert page.locator("[name=view]:checked").input_value() == "published"
         page.get_by_label("Close").click()
         page.wait_for_url(lambda url: "cell=" not in url)
+        page.get_by_text("Contents", exact=True).click()
         page.get_by_role("link", name="Distributions").click()
         metric = page.locator("#distribution-filters option:checked[value=sufficiency]")
         metric.wait_for(state="attached")  # a section begins after its fold has opened

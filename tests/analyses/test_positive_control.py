@@ -118,8 +118,8 @@ def test_datasets_with_unlike_power_are_named(tmp_path):
     many = study(tmp_path / "many")
     few = [{**row, "dataset": "small"} for row in study(tmp_path / "few", texts=8)]
     said = html.unescape(page([*many, *few], cells=6))
-    assert "d, m: A worsening of" in said
-    assert "small, m: Not even a worsening of 50 %" in said
+    assert "On d, m, a worsening of" in said
+    assert "On small, m, not even a worsening of 50 %" in said
 
 
 def test_classifiers_of_one_class_are_left_out(tmp_path):

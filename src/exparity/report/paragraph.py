@@ -134,12 +134,13 @@ def _counts(study: Study) -> Iterator[str]:
         rows = [row for row in study.standing if _rank(row) == counts.quantity]
         strict = Counter(row["verdict_strict"] for row in rows if row["verdict"])
         parts = [
-            f"{n} ({strict[verdict]}) {verdict}"
+            f"{n} ({strict[verdict]}) {'is' if n == 1 else 'are'} {verdict}"
             for verdict, n in counts.by_verdict.items()
             if n and verdict != "undecided"
         ]
         undecided = [row for row in rows if row["verdict"] == "undecided"]
-        parts += [f"{len(undecided)} undecided"] if undecided else []
+        are = "is" if len(undecided) == 1 else "are"
+        parts += [f"{len(undecided)} {are} undecided"] if undecided else []
         parts += [f"{counts.untested} not tested"] if counts.untested else []
         first = f"{_BY[counts.quantity]}of {counts.total} comparisons "
         sentence = f"{first[0].upper()}{first[1:]}{joined(parts)}"

@@ -42,14 +42,14 @@ def sentences_of(rows: Sequence[Row], study: Study) -> list[str]:
     """Return what would have been found, one sentence for places that are alike."""
     by_place = grouped(records(_Planted, rows), attrgetter("dataset", "model"))
     least = {place: _least(members, _level(study, place[0])) for place, members in by_place.items()}
-    several = len(least) > 1
     alike = grouped(least, lambda place: _sentence(least[place]))
     if len(alike) == 1:
         return list(alike)
-    return [
-        f"{joined([study.place(*place) for place in places])}: {sentence}" if several else sentence
-        for sentence, places in alike.items()
-    ]
+    sentences = []
+    for sentence, places in alike.items():
+        names = joined([study.place(*place) for place in places])
+        sentences.append(f"On {names}, {sentence[0].lower()}{sentence[1:]}")
+    return sentences
 
 
 def _level(study: Study, dataset: str) -> float:

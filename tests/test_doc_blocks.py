@@ -43,6 +43,7 @@ PROSE = {"text", "json"}
 # Programs that are not ours.
 OTHERS = {"git", "pip", "source", "cp", "mv", "echo", "curl", "tar", "unzip", "kaggle", "cd", "for"}
 OTHERS |= {
+    "chromium",
     "do",
     "done",
     "sed",
@@ -63,6 +64,7 @@ ELSEWHERE = {
 # First words of blocks that are no script of their own, with why.
 NOT_RUN = {
     "from transformers import AutoModel": "downloads a checkpoint",
+    "from datasets import load_dataset": "a package that exparity does not need",
     'exparity.evaluate(None, explanations, "mass_accuracy"': "a line of a script",
     "# workflow/Snakefile of your own": "Snakemake's language",
     "# study/workflow/Snakefile": "Snakemake's language",

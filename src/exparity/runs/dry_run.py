@@ -20,6 +20,7 @@ from snakemake_interface_executor_plugins.jobs import (
 )
 
 from exparity.core.errors import ExparityError
+from exparity.core.escaping import say
 from exparity.core.formats import aligned
 from exparity.core.grouping import grouped
 
@@ -119,7 +120,7 @@ def _main() -> None:
             if end.code:
                 sys.exit(output.getvalue())
     submitted = [job for job in planned if job.is_group() or job.name != "all"]
-    print(json.dumps([asdict(_submission(job)) for job in submitted]))
+    say(json.dumps([asdict(_submission(job)) for job in submitted]))
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ PROSE = {"text", "json"}
 OTHERS = {"git", "pip", "source", "cp", "mv", "echo", "curl", "tar", "unzip", "kaggle", "cd", "for"}
 OTHERS |= {
     "chromium",
+    "hf",
     "do",
     "done",
     "sed",

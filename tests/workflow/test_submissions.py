@@ -106,3 +106,18 @@ def test_a_profile_that_is_not_there_is_refused_before_anything_is_planned(check
     )
     assert run.returncode == 2
     assert "none: no such folder; name a profile, such as profiles/slurm" in run.stderr
+
+
+def test_submissions_are_counted_in_a_folder_that_holds_modules_of_any_name(checkout):
+    (checkout.root / "json.py").write_text("raise SystemExit('the module of the folder')\n")
+    flags = ["--snakefile", "Snakefile", "--configfile", str(checkout.config_path)]
+    script = (
+        "from exparity.runs.dry_run import planned_submissions\n"
+        f"print(len(planned_submissions({[*flags, '--profile', 'profiles/slurm']})))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", script],
+        cwd=checkout.root, env=checkout.environment, capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout) > 1

@@ -38,11 +38,18 @@ class ExperimentView(Protocol):
     models: Mapping[str, Any]
     seeds: Sequence[int]
     pairs: Sequence[tuple[str, str]]
-    metrics_that_need: Callable[[str], list[str]]
+    metrics_that_need: Callable[..., list[str]]
     applying: Callable[[str, str], list[str]]
     finetune_options: Callable[..., dict[str, Any]]
     evaluate_options: Callable[..., dict[str, Any]]
     most_explained: Callable[[Mapping[str, Any]], int | None]
+
+
+def where_methods_compete(
+    experiment: ExperimentView, ids: Mapping[str, Any], **settings: Any
+) -> dict[str, Any] | None:
+    """Return the options of a job that compares methods: none where there are fewer than two."""
+    return dict(settings) if len(experiment.methods) > 1 else None
 
 
 @dataclass(frozen=True)

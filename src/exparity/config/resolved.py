@@ -102,10 +102,14 @@ class ResolvedConfig:
         cells = self.cells("scores")
         return (cell for cell in cells if "groups" not in self.lacks[str(cell["dataset"])])
 
-    def metrics_that_need(self, needs: str) -> list[str]:
-        """Return the metrics that compute with something, such as ``rationale``."""
+    def metrics_that_need(self, needs: str, dataset: str | None = None) -> list[str]:
+        """Return the metrics that compute with something, such as ``rationale``.
+
+        Of a ``dataset``, those that apply to it.
+        """
         facts = {name: metric.entry.facts for name, metric in self.metrics.items()}
-        return [name for name, fact in facts.items() if needs in (fact.needs, fact.skill)]
+        names = facts if dataset is None else self.applying("metrics", dataset)
+        return [name for name in names if needs in (facts[name].needs, facts[name].skill)]
 
     @cached_property
     def unmeasured(self) -> dict[str, list[str]]:

@@ -26,6 +26,11 @@ def in_sentence(text: str) -> str:
     return f"{text[:1].lower()}{text[1:]}" if text[1:2].islower() else text
 
 
+def capitalised(text: str) -> str:
+    """Return a text as a sentence begins."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def signed(value: float, digits: int = 2) -> str:
     """Return a number with its sign and some decimals, with a minus that is one."""
     return f"{value:+.{digits}f}".replace("-", "−").replace("inf", "∞")

@@ -77,7 +77,7 @@ def best_orders(
     places = [rankdata(-values, "min") for values in alone]
     begun = []
     for order, by_value in zip(searched, places, strict=True):
-        first = order[: max(1, int(len(order) / stages + 1e-9))]
+        first = order[: max(1, _taken_after(1, stages, len(order)))]
         of_first = by_value.copy()
         of_first[first] = np.arange(len(first)) - len(first)
         begun.append(of_first)
@@ -110,9 +110,14 @@ def _left_at(order: IntArray, stages: int, keep: bool) -> BoolArray:
     """Return (k, n) the units that are left at each stage of an order."""
     n_units = len(order)
     place = np.argsort(order)
-    sizes = np.unique([int(stage * n_units / stages + 1e-9) for stage in range(1, stages + 1)])
+    sizes = np.unique([_taken_after(stage, stages, n_units) for stage in range(1, stages + 1)])
     is_taken = place < sizes[sizes > 0, None]
     return is_taken if keep else ~is_taken
+
+
+def _taken_after(stage: int, stages: int, n_units: int) -> int:
+    """Return how many of a text's units are taken after a stage; the nudge is that of steps."""
+    return int(stage * n_units / stages + 1e-9)
 
 
 def _lowest_first(values: FloatArray) -> IntArray:
@@ -133,7 +138,7 @@ def reference_orders(
     orders: list[list[int]] = [[] for _ in lengths]
     for stage in range(1, stages + 1):
         takes = [
-            int(stage * length / stages + 1e-9) - len(order)  # the nudge is that of steps
+            _taken_after(stage, stages, length) - len(order)
             for length, order in zip(lengths, orders, strict=True)
         ]
         questions = [
@@ -150,7 +155,7 @@ def reference_orders(
             without_token = answers[start : start + len(tokens)]
             start += len(tokens)
             losses = -without_token if keep else without_token
-            first = tokens[np.lexsort((-tokens, losses))[:take]]
+            first = tokens[_lowest_first(losses)[:take]]
             orders[index] += first.tolist()
             left[index][first] = False
     return [np.array(order[::-1] if keep else order, dtype=np.int64) for order in orders]

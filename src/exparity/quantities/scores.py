@@ -21,6 +21,7 @@ from exparity.quantities.quantity import Quantity, is_skill
 from exparity.quantities.random_scores import RandomScores, random_by
 from exparity.quantities.skill import quantities_of
 from exparity.stats.samples import GroupedTexts
+from exparity.stats.verdicts import HEADLINE
 from exparity.types import BoolArray, FloatArray, IntArray
 
 _CONTROLLED = ("model", "seed", "metric")
@@ -206,6 +207,17 @@ def read_scores(
 def places_of(cells: Sequence[Cell]) -> IntArray:
     """Return the rising places of all examples that some cells have scores of."""
     return np.unique(np.concatenate([cell.places for cell in cells]))
+
+
+def covariate_of(cells: Sequence[Cell], places: IntArray) -> FloatArray | None:
+    """Return (n,) what scores of one metric depend on beside what is compared; None of nothing.
+
+    With few units, correlations of forward simulation are higher at the same noise.
+    """
+    if cells[0].kind != HEADLINE:
+        return None
+    known = [cell.laid(places, n) for cell in cells if (n := cell.n_units) is not None]
+    return np.fmax.reduce(known) if known else None
 
 
 def _known(table: pa.Table, name: str) -> FloatArray | None:

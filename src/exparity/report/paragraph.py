@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from statistics import median
 
-from exparity.core.formats import in_sentence, joined, signed
+from exparity.core.formats import capitalised, in_sentence, joined, signed
 from exparity.report.cautions import numbers_of
 from exparity.report.gather import Study
 from exparity.report.tables import Row
@@ -17,6 +17,7 @@ from exparity.report.verdicts import (
     detectable,
     is_foreseen,
     is_gap,
+    is_of,
     is_random,
     missed_line,
     sentence_of,
@@ -131,7 +132,7 @@ def _counts(study: Study) -> Iterator[str]:
     for counts in counts_of(study.standing):
         if counts.quantity not in RANKS:
             continue
-        rows = [row for row in study.standing if _rank(row) == counts.quantity]
+        rows = [row for row in study.standing if is_of(row, counts.quantity)]
         strict = Counter(row["verdict_strict"] for row in rows if row["verdict"])
         parts = [
             f"{n} ({strict[verdict]}) {'is' if n == 1 else 'are'} {verdict}"
@@ -142,16 +143,12 @@ def _counts(study: Study) -> Iterator[str]:
         are = "is" if len(undecided) == 1 else "are"
         parts += [f"{len(undecided)} {are} undecided"] if undecided else []
         parts += [f"{counts.untested} not tested"] if counts.untested else []
-        first = f"{_BY[counts.quantity]}of {counts.total} comparisons "
-        sentence = f"{first[0].upper()}{first[1:]}{joined(parts)}"
+        first = capitalised(f"{_BY[counts.quantity]}of {counts.total} comparisons ")
+        sentence = f"{first}{joined(parts)}"
         least = detectable(undecided)
         if math.isfinite(least):
             sentence += f"; in half of the undecided, |d| = {least:.2g} would have been found"
         yield f"{sentence}."
-
-
-def _rank(row: Row) -> str:
-    return next(c.quantity for c in counts_of([row]) if c.quantity in RANKS)
 
 
 def _gaps(study: Study) -> Iterator[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from exparity.core.formats import percent
+from exparity.core.formats import capitalised, percent
 from exparity.report.preference import (
     favoured_group,
     levels_of,
@@ -114,7 +114,7 @@ def moved(cell: Mapping[str, Row]) -> str:
     row = standing_of(cell.values())
     if len(gaps) < 2 or not row:
         return ""
-    return f"{_capital(', '.join(gaps))}: {row['verdict'] or untested_text(row)}"
+    return f"{capitalised(', '.join(gaps))}: {row['verdict'] or untested_text(row)}"
 
 
 def only_certainty(cell: Mapping[str, Row], threshold: float) -> str:
@@ -207,11 +207,7 @@ def right_line(row: Row) -> str:
 
 def notes_of(row: Row) -> list[str]:
     """Return the meanings of a verdict's flags that limit its conclusions."""
-    return [f"{_capital(meaning_of(flag))}." for flag in _TOLD if flag in row.get("flags", ())]
-
-
-def _capital(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}"
+    return [f"{capitalised(meaning_of(flag))}." for flag in _TOLD if flag in row.get("flags", ())]
 
 
 def certainty(rows: Iterable[Row], threshold: float) -> str:

@@ -50,7 +50,8 @@ def planned_submissions(flags: Sequence[str]) -> list[Submission]:
     Raises:
         ExparityError: the dry run fails; what it says is part of the message.
     """
-    command = [sys.executable, "-m", __name__, *flags]
+    # Without the working folder on the path, which may hold modules of any name.
+    command = [sys.executable, "-P", "-m", __name__, *flags]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:
         raise ExparityError(f"the dry run failed: {run.stderr.strip()}")

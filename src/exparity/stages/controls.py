@@ -74,11 +74,11 @@ def _limits_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[
     where skill is neither requested nor what verdicts are based on first.
     """
     controls = experiment.config.controls
-    applying = experiment.applying("metrics", ids["dataset"])
-    metrics = [name for name in experiment.metrics_that_need("removal") if name in applying]
+    dataset = ids["dataset"]
+    metrics = experiment.metrics_that_need("removal", dataset)
     searches = controls.reference.enabled
     if searches is None:
-        searches = not {*experiment.metrics_that_need("foresight")} & {*applying}
+        searches = not experiment.metrics_that_need("foresight", dataset)
     if not (searches and controls.random.draws and metrics):
         return None
     takes: dict[str, set[str]] = {}

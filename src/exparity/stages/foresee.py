@@ -38,8 +38,7 @@ Designs = Annotated[Sequence[Mapping[str, Any]], flags.Flag(hidden=True)]
 
 def _options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
     """Take what the metrics of the dataset ask for, and the texts that some method explains."""
-    applying = experiment.applying("metrics", ids["dataset"])
-    metrics = [name for name in experiment.metrics_that_need("foresight") if name in applying]
+    metrics = experiment.metrics_that_need("foresight", ids["dataset"])
     if not metrics:
         return None
     designs = [

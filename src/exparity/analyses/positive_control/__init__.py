@@ -35,9 +35,8 @@ def _job_options(
     experiment: ExperimentView, ids: Mapping[str, Any], **settings: Any
 ) -> dict[str, Any] | None:
     """Return the options of a job; none where no metric asks what the classifier does."""
-    applying = experiment.applying("metrics", ids["dataset"])
-    is_asked = any(metric in applying for metric in experiment.metrics_that_need("foresight"))
-    return dict(settings) if is_asked else None
+    foreseen = experiment.metrics_that_need("foresight", ids["dataset"])
+    return dict(settings) if foreseen else None
 
 
 @analysis(

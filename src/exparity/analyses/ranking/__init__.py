@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from exparity.analyses import ExperimentView, StageResult, Table, analysis
+from exparity.analyses import StageResult, Table, analysis, where_methods_compete
 from exparity.analyses.ranking.section import findings
 from exparity.core.grouping import grouped
 from exparity.core.settings import DEFAULTS
@@ -18,13 +17,6 @@ from exparity.quantities.inputs import compared_in
 from exparity.quantities.scores import Cell, Scores, places_of, read_scores
 from exparity.stats.ranking import MethodTest, compare_methods
 from exparity.types import FloatArray
-
-
-def _job_options(
-    experiment: ExperimentView, ids: Mapping[str, Any], **settings: Any
-) -> dict[str, Any] | None:
-    """Return the options of a job; none where there are fewer than two methods to compare."""
-    return dict(settings) if len(experiment.methods) > 1 else None
 
 
 @analysis(
@@ -44,7 +36,7 @@ def _job_options(
     memory_mb=4000,
     minutes=10,
     statistics=("alpha", "confidence"),
-    job_options=_job_options,
+    job_options=where_methods_compete,
     section=findings,
 )
 def rank_methods(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from exparity.analyses import ExperimentView, StageResult, Table, analysis
+from exparity.analyses import StageResult, Table, analysis, where_methods_compete
 from exparity.analyses.remedies.section import findings
 from exparity.core.grouping import grouped
 from exparity.core.settings import DEFAULTS
@@ -17,7 +17,7 @@ from exparity.quantities.classifiers import read_classifiers
 from exparity.quantities.inputs import compared_in
 from exparity.quantities.quantity import Quantity
 from exparity.quantities.scales import over_scales, scales_of
-from exparity.quantities.scores import Cell, Scores, places_of, read_scores
+from exparity.quantities.scores import Cell, Scores, covariate_of, places_of, read_scores
 from exparity.stats.crossed import crossed_tests
 from exparity.stats.remedies import (
     Choice,
@@ -28,15 +28,8 @@ from exparity.stats.remedies import (
     remedies_of,
 )
 from exparity.stats.skill import Scale
-from exparity.stats.verdicts import HEADLINE, STANDING
+from exparity.stats.verdicts import STANDING
 from exparity.types import BoolArray, FloatArray, IntArray
-
-
-def _job_options(
-    experiment: ExperimentView, ids: Mapping[str, Any], **settings: Any
-) -> dict[str, Any] | None:
-    """Return the options of a job; none where there are fewer than two methods to choose from."""
-    return dict(settings) if len(experiment.methods) > 1 else None
 
 
 @analysis(
@@ -56,7 +49,7 @@ def _job_options(
     memory_mb=4000,
     minutes=10,
     statistics=("alpha", "confidence"),
-    job_options=_job_options,
+    job_options=where_methods_compete,
     section=findings,
 )
 def find_remedies(
@@ -186,11 +179,7 @@ class _Compared(NamedTuple):
     def _gap(self, choice: Choice, higher_is_better: bool) -> Gap:
         """Test the gap between the two chosen groups, on the half that did not choose."""
         quantities = self._half(choice.method, ~self.chooses)
-        covariate = None
-        cells = self.cells[choice.method]
-        if cells[0].kind == HEADLINE:  # with few units, correlations are higher at the same noise
-            known = [cell.laid(self.places, n) for cell in cells if (n := cell.n_units) is not None]
-            covariate = np.fmax.reduce(known) if known else None
+        covariate = covariate_of(self.cells[choice.method], self.places)
         tests = {}
         for scale in scales_of(quantities):
             values, _ = self._values(choice.method, ~self.chooses, scale)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from exparity.core.formats import capitalised
 from exparity.report.conclusions.answer import Answer
 from exparity.report.context import Context
 from exparity.report.gather import Study
@@ -65,8 +66,7 @@ class DividedGap:
         row = self.row
         higher = row["group_a"] if row["estimate"] > 0 else row["group_b"]
         study = self.study
-        measure = study.measure(row["metric"])
-        metric = f"{measure[0].upper()}{measure[1:]}"
+        metric = capitalised(study.measure(row["metric"]))
         method = study.display("method", row["method"])
         dataset = study.display("dataset", row["dataset"])
         model = f" and {row['model']}" if study.has_several_models else ""

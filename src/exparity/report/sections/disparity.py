@@ -115,7 +115,8 @@ def cell_styles(cell: Cell, threshold: float) -> dict[str, CellStyle]:
 def _style_of_verdict(row: Row, threshold: float) -> CellStyle:
     if not row.get("verdict"):
         return CellStyle("–", "not tested")
-    verdict, size = verdict_of(row["verdict"]), effect_size(row)
+    verdict = verdict_of(row["verdict"])
+    size = effect_size(row)
     text = signed(row["d"]) if row["d"] == row["d"] else "–"
     if not verdict.is_gap:
         return CellStyle(text, verdict.id, "n s0" + " eq" * (verdict.tone == "good"))

@@ -128,7 +128,8 @@ def _counts(study: Study) -> list[tuple[str, str, Counts]]:
 def build(context: Context) -> Content:
     """Return the content of the section."""
     study = context.study
-    panels, threshold = picture_of(study), study.statistics.threshold
+    panels = picture_of(study)
+    threshold = study.statistics.threshold
     random_rows = of_quantity(study.tests, "random_score")
     judged = [row for row in study.judged if not is_random(row)]
     of_dataset = grouped(judged, itemgetter("dataset"))

@@ -15,7 +15,7 @@ from exparity.core.settings import Statistics
 from exparity.quantities.classifiers import Classifiers
 from exparity.quantities.quantity import Quantity, Skill
 from exparity.quantities.scales import over_scales, rooms_of, scales_of
-from exparity.quantities.scores import Cell, Scores, places_of
+from exparity.quantities.scores import Cell, Scores, covariate_of, places_of
 from exparity.stages.compare._sources import divided
 from exparity.stats.among import AmongRight, GroupFacts, mean_ceiling
 from exparity.stats.crossed import CrossedTest, crossed_gaps
@@ -94,11 +94,8 @@ class _Texts(NamedTuple):
     def of(cls, cells: Sequence[Cell], model: Scores, n_words: FloatArray) -> _Texts:
         """Return the texts of the cells of a model, whose examples have so many words."""
         places = places_of(cells)
-        covariate = None
-        if cells[0].kind == HEADLINE:  # with few units, correlations are higher at the same noise
-            known = [cell.laid(places, n) for cell in cells if (n := cell.n_units) is not None]
-            covariate = np.fmax.reduce(known) if known else None
         groups = model.groups[places].tolist()
+        covariate = covariate_of(cells, places)
         return cls(places, groups, model.texts_at(places), n_words[places], covariate)
 
     def in_group(self, group: str) -> BoolArray:

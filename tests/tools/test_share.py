@@ -134,6 +134,18 @@ def test_the_hub_reads_card_and_tables(results, tmp_path, capsys):
             assert len(load_dataset(str(folder), one["config_name"], split="train"))
 
 
+def test_a_readme_of_someone_else_is_not_overwritten(results, tmp_path):
+    readme = tmp_path / "README.md"
+    readme.write_text("# My repository\n")
+    with pytest.raises(InputError, match=r"README\.md: was not written by `exparity share`"):
+        share(results["several"], hugging_face=tmp_path)
+    assert readme.read_text() == "# My repository\n"
+    assert not (tmp_path / "data").exists()
+    readme.unlink()
+    for _ in range(2):  # its own card is written anew
+        share(results["several"], hugging_face=tmp_path)
+
+
 def test_what_cannot_be_shared_is_refused(results, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="no report yet; run the experiment first"):

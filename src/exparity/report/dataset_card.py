@@ -10,21 +10,34 @@ import yaml
 
 from exparity.artefacts.columns import Export
 from exparity.artefacts.files import atomic_path
+from exparity.core.errors import InputError
 from exparity.report.conclusions import conclusions_of, in_lines
 from exparity.report.context import Context
 from exparity.report.downloads import part_of
 from exparity.report.templating import text_environment
 
+_CARD = "README.md"
 _FIRST = "verdicts"
 """The table that opens by itself."""
-_TAGS = ("text-classification", "explainability", "fairness", "evaluation", "exparity")
+_OURS = "exparity"
+"""Tag by which a card of an earlier time is known."""
+_TAGS = ("text-classification", "explainability", "fairness", "evaluation", _OURS)
 
 
 def write_dataset(context: Context, folder: Path) -> list[str]:
     """Write README.md and Parquet tables into a folder, and return the names of the tables.
 
     Tables have no texts where the context has none. Other files of the folder are left as they are.
+
+    Raises:
+        InputError: the folder has a README.md that is no card of exparity.
     """
+    card_path = folder / _CARD
+    if card_path.exists() and f"\n- {_OURS}\n" not in card_path.read_text("utf-8", "replace"):
+        raise InputError(
+            f"{card_path}: was not written by `exparity share`, which would overwrite it; name "
+            "another folder"
+        )
     exports = [export for export in context.exports if export.folder == "tables"]
     exports.sort(key=lambda export: (export.name != _FIRST, export.name))
     (folder / "data").mkdir(parents=True, exist_ok=True)
@@ -42,7 +55,7 @@ def write_dataset(context: Context, folder: Path) -> list[str]:
         lines=list(in_lines(conclusions_of(context))),
         paragraph=" ".join(context.paragraph),
     )
-    with atomic_path(folder / "README.md") as temporary:
+    with atomic_path(card_path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")
     return [export.name for export in exports]
 

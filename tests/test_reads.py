@@ -17,10 +17,10 @@ SOURCE = Path(__file__).parents[1] / "src" / "exparity"
 
 # A commit that lowers a count lowers its line here too; no commit raises one.
 MOST = {
-    "pairs": 54,
+    "pairs": 52,
     "unpacked": 11,
     "vague_names": 206,
-    "any": 924,
+    "any": 922,
     "text_keys": 1129,
     "long_functions": 13,
     "deep_comprehensions": 4,

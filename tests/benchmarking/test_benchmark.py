@@ -1,7 +1,10 @@
 """The benchmark of several methods: the numbers of its parts, any form of model, its outputs."""
 
 import copy
+import io
+import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -74,6 +77,106 @@ def test_stages_add_to_what_is_there(checkpoint):
     )
     made.explain("gradient")  # what was scored of it is of other explanations now
     assert {method for method, _ in made.scores} == {"occlusion"}
+
+
+def test_one_method_and_one_metric_take_part_twice_by_names_of_the_caller(checkpoint, tmp_path):
+    """As ``use`` does in a config; several files of other tools join the same way."""
+    classifier = exparity.load_classifier(checkpoint)
+    files = {}
+    for name, values in (("theirs", [1, 0, 0, 0]), ("others", [0, 0, 2, 0])):
+        files[name] = tmp_path / f"{name}.jsonl"
+        files[name].write_text(json.dumps({"text": TEXTS[0], "target": 1, "scores": values}))
+    methods = {
+        "lime": {"num_samples": 20},
+        "lime_30": {"use": "lime", "num_samples": 30},
+        "chance": {"use": "uniform_random"},
+        **{name: {"use": "imported", "path": str(path)} for name, path in files.items()},
+    }
+    metrics = {
+        "sufficiency": {},
+        "sparse": {"use": "sparsity", "tau": 0.2},
+        "sparsest": {"use": "sparsity", "tau": 0.9},
+    }
+    bench = exparity.benchmark(classifier, TEXTS[:1], 1, methods=methods, metrics=metrics)
+    assert [*bench.explanations] == [*methods]
+    alone = exparity.explain(classifier, TEXTS[:1], 1, "lime", num_samples=30)
+    np.testing.assert_array_equal(bench.explanations["lime_30"][0].scores, alone[0].scores)
+    for name, tau in (("sparse", 0.2), ("sparsest", 0.9)):
+        expected = exparity.evaluate(classifier, alone, "sparsity", tau=tau)
+        np.testing.assert_array_equal(bench.scores["lime_30", name], expected)
+    assert bench.explanations["others"][0].scores.sum() == pytest.approx(2)
+    assert bench.best() == {"sufficiency": ["lime", "lime_30", "theirs", "others"]}
+    bench.save(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<li>lime_30: lime; num_samples = 30</li>" in page
+    assert ">lime_30<" in page
+    assert ">sparsest " in page
+
+
+def test_concentrated_explanations_are_not_called_the_best(made):
+    scores = {"gradient": np.linspace(0.8, 0.9, 30), "occlusion": np.linspace(0.1, 0.2, 30)}
+    shown = scored(made, "gini", scores)
+    assert shown.best() == {}
+    assert not any(best for ((_, best),) in shown._mean_cells().values())
+    assert not any(best for ((_, best),) in shown._column_cells(slice(1)).values())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metrics": ["comprehensivness"]}, "unknown metric 'comprehensivness'"),
+        ({"metrics": {"a": {"use": "sparsity", "tav": 1}}}, "metric sparsity.*tav"),
+        ({"metrics": {"a": {"use": 3}}}, r"metrics\.a\.use: must be an id, not 3"),
+        ({"methods": {"gradient": {}, "a": {"use": "lmie"}}}, "unknown method 'lmie'"),
+        ({"methods": {"gradient": {}, "lime": {"samples": 3}}}, "method lime.*samples"),
+        ({"plugins": ["absent.py"]}, "plugins: no file"),
+        ({"plugins": "absent.py"}, "plugins must be a list"),
+    ],
+)
+def test_misspelt_names_are_refused_before_explaining_takes_time(
+    checkpoint, monkeypatch, options, message
+):
+    def refuse(*_, **__):
+        raise AssertionError("explained something")
+
+    monkeypatch.setattr(exparity.methods, "explain_encodings", refuse)
+    with pytest.raises(InputError, match=message):
+        exparity.benchmark(checkpoint, TEXTS, **options)
+
+
+def test_a_plug_in_brings_its_metric(checkpoint, tmp_path):
+    plugin = tmp_path / "benchmarked.py"
+    plugin.write_text(
+        "import numpy as np\n"
+        "from exparity.metrics import metric\n"
+        "@metric('benchmarked_size', direction='higher', bounds=(0.0, 1e9), unit='tokens',\n"
+        "        kind='complexity', needs='attributions', stochastic=False, reference='none')\n"
+        "def benchmarked_size(scores: np.ndarray, content_mask: np.ndarray) -> np.ndarray:\n"
+        '    """Number of tokens."""\n'
+        "    return content_mask.sum(1).astype(float)\n"
+    )
+    bench = exparity.benchmark(
+        checkpoint,
+        TEXTS,
+        methods="gradient",
+        metrics={"size": {"use": "benchmarked_size"}},
+        plugins=[str(plugin)],
+    )
+    assert (bench.scores["gradient", "size"] >= 4).all()
+
+
+def test_a_terminal_shows_which_method_and_metric_is_at_work(checkpoint, monkeypatch):
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", terminal)
+    methods = {"gradient": {}, "lime_20": {"use": "lime", "num_samples": 20}}
+    exparity.benchmark(checkpoint, TEXTS[:1], methods=methods, metrics="gini")
+    for label in ("explaining by lime_20", "scoring lime_20 by gini"):
+        assert label in terminal.getvalue()
+    before = terminal.getvalue()
+    terminal.isatty = lambda: False
+    exparity.benchmark(checkpoint, TEXTS[:1], methods=methods, metrics="gini")
+    assert terminal.getvalue() == before
 
 
 def test_files_and_notebooks(made, tmp_path):
@@ -238,7 +341,7 @@ def test_the_study_gives_options_where_none_are_given(checkpoint):
         Benchmark(checkpoint, TEXTS, study="text")
 
 
-@pytest.mark.parametrize(("name", "blocks_of_page"), [("benchmarking", 6), ("ferret", 3)])
+@pytest.mark.parametrize(("name", "blocks_of_page"), [("benchmarking", 7), ("ferret", 3)])
 def test_the_pages_in_the_docs_run(
     repository, checkpoint, pair_checkpoints, capsys, name, blocks_of_page
 ):

@@ -1,6 +1,8 @@
 """Progress lines where standard error is no terminal."""
 
+import io
 import logging
+import sys
 
 import pytest
 
@@ -18,3 +20,16 @@ def test_the_time_left_is_in_a_unit_that_readers_use(monkeypatch, caplog, elapse
         bar.advance()
     assert f"explaining: 1 of 2 examples, {left}" in caplog.text
     assert "a second" not in caplog.text
+
+
+def test_a_notebook_shows_a_bar_of_what_takes_long(monkeypatch):
+    stream = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})
+    monkeypatch.setattr(sys, "stderr", stream())
+    with Progress(2, "explaining") as bar:
+        bar.advance()
+    assert sys.stderr.getvalue() == ""  # it was quick
+    monkeypatch.setattr(progress, "_QUIET", 0.0)
+    with Progress(2, "explaining") as bar:
+        bar.name("explaining by lime")
+        bar.advance()
+    assert "explaining by lime" in sys.stderr.getvalue()

@@ -14,18 +14,18 @@ from markupsafe import Markup
 
 from exparity.benchmarking.zero_shot import HYPOTHESIS, hypotheses
 from exparity.config.presets import preset
-from exparity.core.calls import Options, Several, checked, options_of_ids
+from exparity.core.calls import Several, Use, checked, listed, uses_of
 from exparity.core.errors import InputError
 from exparity.core.flags import Seed
-from exparity.core.registry import Registry
+from exparity.core.registry import Entry, Registry, load_plugin
 from exparity.core.settings import DEFAULTS
 from exparity.engine.encoding import as_list
 from exparity.explanations import Explanation, shaded_words
 from exparity.explanations.markup import notebook_html, number_text, template_html
 from exparity.methods import METHODS, Targets, Texts, explain_many, targets_of
 from exparity.methods.facts import RANDOM
-from exparity.metrics import METRICS, Rationales, evaluate_many
-from exparity.metrics.facts import ARROWS
+from exparity.metrics import METRICS, Rationales, checked_metrics, evaluate_many
+from exparity.metrics.facts import ARROWS, MetricFacts
 from exparity.stats.levels import GroupLevel, group_levels
 from exparity.stats.ranking import EVERYBODY, best_methods, compare_methods
 from exparity.types import FloatArray, Text, TextLike
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
 
 Ids = str | Several
-"""Ids, options by id, or ``all``."""
+"""Ids, options by name, or ``all``."""
+Block = Literal["methods", "metrics"]
 Study = Literal["default", "ferret"]
 Cells = dict[str, list[tuple[str, bool]]]
 """Texts of each method's values, and whether they are marked."""
@@ -49,6 +50,7 @@ FAITHFULNESS = ("comprehensiveness", "sufficiency", "loo_correlation")
 PLAUSIBILITY = ("rationale_auprc", "rationale_token_f1", "rationale_iou")
 _EQUAL = 1e-9
 """Means that differ by no more than this share are equal up to rounding."""
+_REGISTRIES: Mapping[Block, Registry[Any]] = {"methods": METHODS, "metrics": METRICS}
 _SHOWN_TEXTS = 20
 """Texts that a notebook shows; a saved page has all of them."""
 
@@ -81,6 +83,8 @@ class Benchmark:
             text-generation pipeline; see :func:`exparity.load_classifier`, as for what follows.
         words: word that answers the prompt for each class, by class.
         chat: put the prompt into the tokenizer's chat template.
+        plugins: modules with methods and metrics of your own: paths to Python files, or names of
+            importable modules.
 
     Attributes:
         classifier: the explained model.
@@ -113,11 +117,14 @@ class Benchmark:
         prompt: str | None = None,
         words: Mapping[str, str] | None = None,
         chat: bool = False,
+        plugins: Sequence[str] = (),
     ) -> None:
         from exparity.engine.loading import load_classifier
         from exparity.engine.preflight import check_texts
         from exparity.engine.sources import ZERO_SHOT, settings_of
 
+        for plugin in listed(plugins, "plugins", "paths or names of modules"):
+            load_plugin(str(plugin))
         self.classifier: Classifier = load_classifier(
             model, device, prompt=prompt, words=words, chat=chat
         )
@@ -133,7 +140,7 @@ class Benchmark:
         self.explanations: dict[str, list[Explanation]] = {}
         self.scores: dict[tuple[str, str], FloatArray] = {}
         self.seconds: dict[str, float] = {}
-        self._used: dict[str, Mapping[str, Any]] = {}
+        self._used: dict[Block, dict[str, Use]] = {"methods": {}, "metrics": {}}
         self._texts = as_list(texts)
         encodings = self.classifier.encode(self._texts)
         if not encodings:
@@ -151,7 +158,8 @@ class Benchmark:
         Args:
             methods: an id, ids, options by id, or ``all`` that can work with what was given, but
                 for methods with terms of their own (``attnlrp``); by default those of ferret that
-                can work with the classifier.
+                can work with the classifier. ``use`` names the id of another name, as in a config:
+                ``{"lime_500": {"use": "lime", "num_samples": 500}}``.
 
         Examples:
             >>> from exparity import Benchmark
@@ -159,7 +167,7 @@ class Benchmark:
             >>> list(study.explanations)
             ['gradient', 'occlusion']
         """
-        fitting = self._fitting(METHODS)
+        fitting = self._fitting("methods")
         everywhere = [
             name
             for name, facts in fitting.items()
@@ -171,7 +179,7 @@ class Benchmark:
             self.classifier,
             self._texts,
             self._targets,
-            self._options(METHODS, methods, default, everywhere),
+            self._written(self._use("methods", methods, default, everywhere)),
             self._seed,
             training=self._training,
             seconds=self.seconds,
@@ -186,6 +194,7 @@ class Benchmark:
         Args:
             metrics: an id, ids, options by id, or ``all`` that can work with what was given; by
                 default those of ferret: faithfulness, and plausibility where there are rationales.
+                ``use`` names the id of another name, as in a config.
 
         Examples:
             >>> from exparity import Benchmark
@@ -195,34 +204,70 @@ class Benchmark:
         """
         if not self.explanations:
             raise InputError("there are no explanations to score yet; call explain() first")
-        has_rationales = self._rationales is not None
-        lacking = {"counterfactual", *([] if has_rationales else ["rationale"])}
-        fitting = self._fitting(METRICS)
-        computable = [name for name, facts in fitting.items() if facts.needs not in lacking]
-        default = [*FAITHFULNESS, *(PLAUSIBILITY if has_rationales else ())]
-        options = self._options(METRICS, metrics, default, computable)
+        uses = self._metrics_to_use(metrics)
         self.scores |= evaluate_many(
-            self.classifier, self.explanations, options, self._seed, rationales=self._rationales
+            self.classifier,
+            self.explanations,
+            self._written(uses),
+            self._seed,
+            rationales=self._rationales,
         )
         return self
 
-    def _fitting(self, registry: Registry[Any]) -> dict[str, Any]:
+    def _metrics_to_use(self, metrics: Ids | None) -> dict[str, Use]:
+        """Return the metrics that are asked for, by name; misspelt ones are refused."""
+        has_rationales = self._rationales is not None
+        lacking = {"counterfactual", *([] if has_rationales else ["rationale"])}
+        fitting = self._fitting("metrics")
+        computable = [name for name, facts in fitting.items() if facts.needs not in lacking]
+        default = [*FAITHFULNESS, *(PLAUSIBILITY if has_rationales else ())]
+        uses = self._use("metrics", metrics, default, computable)
+        checked_metrics(self._written(uses))
+        return uses
+
+    def _fitting(self, block: Block) -> dict[str, Any]:
         """Return facts of the methods or metrics that need no more than the classifier has."""
+        registry = _REGISTRIES[block]
         by_name = {name: registry.get(name).facts for name in registry.ids()}
         if not self.classifier.is_black_box:
             return by_name
         return {name: facts for name, facts in by_name.items() if facts.asks_only}
 
-    def _options(
-        self, registry: Registry[Any], ids: Ids | None, default: list[str], all_ids: list[str]
-    ) -> Options:
-        """Return options by id of what is asked for, those of the study included."""
-        block = f"{registry.kind}s"
-        chosen = options_of_ids(default if ids is None else ids, block, all_ids)
+    def _use(
+        self, block: Block, ids: Ids | None, default: list[str], all_ids: list[str]
+    ) -> dict[str, Use]:
+        """Return what is asked for, with the options of the study."""
         known = self._study.get(block, {})
-        options = {name: {**known.get(name, {}), **changes} for name, changes in chosen.items()}
-        self._used |= options
-        return options
+        uses = {
+            name: Use(use.registered, {**known.get(use.registered, {}), **use.options})
+            for name, use in uses_of(default if ids is None else ids, block, all_ids).items()
+        }
+        self._used[block] |= uses
+        return uses
+
+    @staticmethod
+    def _written(uses: Mapping[str, Use]) -> dict[str, dict[str, Any]]:
+        """Return uses as a caller writes them."""
+        return {name: {"use": use.registered, **use.options} for name, use in uses.items()}
+
+    def _entry(self, block: Block, name: str) -> Entry[Any] | None:
+        """Return what a name of this benchmark stands for; None for that of another tool."""
+        registry = _REGISTRIES[block]
+        use = self._used[block].get(name)
+        registered = name if use is None else use.registered
+        return registry.get(registered) if registered in registry.ids() else None
+
+    def _facts(self, metric: str) -> MetricFacts:
+        """Return the facts of a metric of this benchmark."""
+        entry = self._entry("metrics", metric)
+        assert entry is not None  # it has scored
+        facts: MetricFacts = entry.facts
+        return facts
+
+    def _is_random(self, method: str) -> bool:
+        """Return whether a method of this benchmark is random explanations."""
+        entry = self._entry("methods", method)
+        return entry is not None and entry.id == RANDOM
 
     @checked
     def add(self, name: str, explanations: Sequence[Explanation]) -> Benchmark:
@@ -264,9 +309,10 @@ class Benchmark:
     def best(self, *, alpha: float = DEFAULTS.alpha) -> dict[str, list[str]]:
         """Return the methods that no other is shown to be better than, by metric.
 
-        Every two methods are compared on the same texts by a paired t test of their scores, with
-        p-values corrected by Holm within a metric. Random explanations take part and are not
-        named. With one text nothing is shown, and all methods are returned.
+        Metrics of complexity, such as ``gini``, are left out: concentrated explanations are neither
+        better nor worse. Every two methods are compared on the same texts by a paired t test of
+        their scores, with p-values corrected by Holm within a metric. Random explanations take part
+        and are not named. With one text nothing is shown, and all methods are returned.
 
         Args:
             alpha: largest corrected p-value that is significant.
@@ -274,11 +320,14 @@ class Benchmark:
         Examples:
             >>> from exparity import Benchmark
             >>> study = Benchmark("model", ["she is tired"]).explain(["gradient", "occlusion"])
-            >>> study.evaluate(["gini"]).best()  # one text shows no difference
-            {'gini': ['gradient', 'occlusion']}
+            >>> study.evaluate(["sufficiency"]).best()  # one text shows no difference
+            {'sufficiency': ['gradient', 'occlusion']}
         """
         best = {}
         for metric in self._metrics:
+            preference = self._facts(metric).preference
+            if preference is None:
+                continue
             scores = {
                 method: self.scores[method, metric][np.newaxis]
                 for method in self.explanations
@@ -288,11 +337,11 @@ class Benchmark:
                 scores,
                 [EVERYBODY] * len(self._texts),
                 (),
-                higher_is_better=METRICS.get(metric).facts.direction == "higher",
+                higher_is_better=preference == "higher",
                 alpha=alpha,
             )
             names = best_methods(tests) if len(scores) > 1 else list(scores)
-            best[metric] = [name for name in names if name != RANDOM]
+            best[metric] = [name for name in names if not self._is_random(name)]
         return best
 
     def table(self, *, intervals: bool = False) -> pd.DataFrame:
@@ -375,7 +424,7 @@ class Benchmark:
                     {
                         **shaded_words(explanations[i]),
                         "id": method,
-                        "name": self._display(method),
+                        "name": self._display("methods", method),
                     }
                     for method, explanations in self.explanations.items()
                 ],
@@ -383,21 +432,24 @@ class Benchmark:
             }
             for i in range(min(n_texts, len(self._texts)))
         ]
-        facts = [METRICS.get(metric) for metric in self._metrics]
+        directions = {metric: self._facts(metric).direction for metric in self._metrics}
         return notebook_html(
             Path(__file__).with_name("benchmark.html.j2"),
             texts=texts,
             left_out=len(self._texts) - len(texts),
-            metrics=[f"{entry.display} {ARROWS[entry.facts.direction]}" for entry in facts],
+            metrics=[
+                f"{self._display('metrics', metric)} {ARROWS[direction]}"
+                for metric, direction in directions.items()
+            ],
             means=self._mean_cells(),
             n_texts=len(self._texts),
             seconds=self.seconds,
         )
 
-    @staticmethod
-    def _display(method: str) -> str:
-        """Return what a method is called; explanations of another tool have a name of their own."""
-        return METHODS.get(method).display if method in METHODS.ids() else method
+    def _display(self, block: Block, name: str) -> str:
+        """Return the registered name; a name of the caller's own stays as it is."""
+        entry = self._entry(block, name)
+        return entry.display if entry is not None and entry.id == name else name
 
     def _means(self, metric: str, texts: slice = slice(None)) -> dict[str, float]:
         """Return each method's mean over the texts where a metric is defined; NaN without any."""
@@ -424,7 +476,7 @@ class Benchmark:
     def _column_cells(self, texts: slice) -> Cells:
         """Return each method's values, and whether they are the best of their metric."""
         values = {metric: self._means(metric, texts) for metric in self._metrics}
-        best = {metric: _top(metric, by_method) for metric, by_method in values.items()}
+        best = {metric: self._top(metric, by_method) for metric, by_method in values.items()}
         return self._cells(values, best)
 
     def _cells(
@@ -434,20 +486,22 @@ class Benchmark:
         cells: Cells = {method: [] for method in self.explanations}
         for metric, by_method in values.items():
             defined = {method for method, value in by_method.items() if value == value}
-            chosen = defined.intersection(best[metric])
-            are_marked = len(chosen) < len(defined - {RANDOM})
+            chosen = defined.intersection(best.get(metric, ()))
+            are_marked = len(chosen) < sum(not self._is_random(method) for method in defined)
             for method, value in by_method.items():
                 text = number_text(value, signed=False, like=value) if method in defined else "–"
                 cells[method].append((text, are_marked and method in chosen))
         return cells
 
-
-def _top(metric: str, values: Mapping[str, float]) -> list[str]:
-    """Return the methods of the best value of a metric; random explanations are not ranked."""
-    ranked = {m: value for m, value in values.items() if m != RANDOM and value == value}
-    best = max if METRICS.get(metric).facts.direction == "higher" else min
-    top = best(ranked.values(), default=math.nan)
-    return [m for m, value in ranked.items() if math.isclose(value, top, rel_tol=_EQUAL)]
+    def _top(self, metric: str, values: Mapping[str, float]) -> list[str]:
+        """Return the methods of the best value; random explanations are not ranked."""
+        preference = self._facts(metric).preference
+        if preference is None:
+            return []
+        ranked = {m: v for m, v in values.items() if not self._is_random(m) and v == v}
+        best = max if preference == "higher" else min
+        top = best(ranked.values(), default=math.nan)
+        return [m for m, value in ranked.items() if math.isclose(value, top, rel_tol=_EQUAL)]
 
 
 def benchmark(
@@ -466,7 +520,7 @@ def benchmark(
         texts: strings or lists of words.
         targets: index or name of a class for each text, or of one for all; ``predicted`` ones.
         methods: an id, ids, options by id, or ``all``; by default those of ferret that can work
-            with the classifier.
+            with the classifier. See :meth:`Benchmark.explain`.
         metrics: an id, ids, options by id, or ``all``; by default those of ferret: faithfulness,
             and plausibility where there are rationales.
         **options: others of :class:`Benchmark`, such as ``rationales`` and ``seed``.
@@ -488,4 +542,6 @@ def benchmark(
         >>> float(study.table().gini.loc["occlusion"].round(2))
         0.67
     """
-    return Benchmark(model, texts, targets, **options).explain(methods).evaluate(metrics)
+    study = Benchmark(model, texts, targets, **options)
+    study._metrics_to_use(metrics)  # a misspelt one, before explaining takes time
+    return study.explain(methods).evaluate(metrics)

@@ -7,6 +7,7 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar
@@ -20,13 +21,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Several = list[str] | tuple[str, ...] | Mapping[str, Mapping[str, Any]]
-"""Registered ids, or options by id."""
-Options = dict[str, dict[str, Any]]
+"""Registered ids, or options by id; ``use`` among the options names the id of another name."""
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _PLAIN = (bool, int, float, str, Path, types.NoneType)
 _ARRAYS: dict[type, str] = {bool: "0 or 1", int: "integers", float: "numbers"}
+
+
+@dataclass(frozen=True)
+class Use:
+    """A registered id and the options that a caller gives it.
+
+    Attributes:
+        registered: the id.
+        options: as they are written, without defaults.
+    """
+
+    registered: str
+    options: Mapping[str, Any]
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
@@ -117,19 +130,36 @@ def array_of(kind: type, value: Any, name: str) -> NDArray[Any]:
     return converted
 
 
-def options_of_ids(ids: Any, name: str, all_ids: Sequence[str] | None = None) -> Options:
-    """Return options by registered id of what a caller asks for."""
+def uses_of(ids: Any, block: str, all_ids: Sequence[str] | None = None) -> dict[str, Use]:
+    """Return what a caller asks for, by the name that it has in results.
+
+    Args:
+        ids: an id, ids, or options by name; a name is a registered id unless ``use`` gives one.
+        block: ``methods`` or ``metrics``.
+        all_ids: what ``all`` stands for; None where it stands for nothing.
+
+    Raises:
+        InputError: ``ids`` are none of these.
+    """
     if isinstance(ids, Mapping):
         if any(not (isinstance(k, str) and isinstance(v, Mapping)) for k, v in ids.items()):
-            raise InputError(f"{name} must map ids to mappings of options, not {shown(ids)}")
-        return {registered: dict(options) for registered, options in ids.items()}
+            raise InputError(f"{block} must map ids to mappings of options, not {shown(ids)}")
+        return {name: _use_of(name, options, block) for name, options in ids.items()}
     if isinstance(ids, str):
         ids = all_ids if ids == "all" and all_ids is not None else [ids]
-    wanted = listed(ids, name, "ids")
+    wanted = listed(ids, block, "ids")
     if not all(isinstance(registered, str) for registered in wanted):
         all_of_them = "" if all_ids is None else ", or 'all'"
-        raise InputError(f"{name} must be ids, options by id{all_of_them}, not {shown(wanted)}")
-    return {registered: {} for registered in wanted}
+        raise InputError(f"{block} must be ids, options by id{all_of_them}, not {shown(wanted)}")
+    return {registered: Use(registered, {}) for registered in wanted}
+
+
+def _use_of(name: str, options: Mapping[str, Any], block: str) -> Use:
+    """Return the id that a name stands for, and its options without ``use``."""
+    registered = options.get("use", name)
+    if not isinstance(registered, str):
+        raise InputError(f"{block}.{name}.use: must be an id, not {shown(registered)}")
+    return Use(registered, {key: value for key, value in options.items() if key != "use"})
 
 
 def _plain_annotation(annotation: Any, function: Callable[..., Any]) -> Any:

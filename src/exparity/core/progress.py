@@ -1,8 +1,9 @@
-"""Progress on standard error: a bar on a terminal, otherwise a line every 30 seconds."""
+"""Progress on standard error: a bar on a terminal or in a notebook, else a line every 30 s."""
 
 from __future__ import annotations
 
 import logging
+import sys
 import time
 
 from exparity.core.escaping import visible
@@ -10,6 +11,8 @@ from exparity.core.formats import duration
 
 log = logging.getLogger(__name__)
 _INTERVAL = 30.0
+_QUIET = 2.0
+"""Seconds before a notebook shows a bar, which its output keeps."""
 
 
 class Progress:
@@ -23,14 +26,26 @@ class Progress:
         self._start = self._last = time.monotonic()
         from tqdm import tqdm
 
-        # Only a terminal has one.
-        self._bar = tqdm(total=total, desc=self.label, unit=f" {unit}", leave=False, disable=None)
+        is_notebook = type(sys.stderr).__module__ == "ipykernel.iostream"  # which is no terminal
+        self._bar = tqdm(
+            total=total,
+            desc=self.label,
+            unit=f" {unit}",
+            leave=False,
+            disable=False if is_notebook else None,  # None: only a terminal has one
+            delay=_QUIET if is_notebook else 0,
+        )
 
     def __enter__(self) -> Progress:
         return self
 
     def __exit__(self, *error: object) -> None:
         self._bar.close()
+
+    def name(self, label: str) -> None:
+        """Say what is being done now."""
+        self.label = visible(label)
+        self._bar.set_description(self.label)
 
     def expect(self, total: int) -> None:
         """Set how many units there are, once that is known."""

@@ -18,8 +18,8 @@ from exparity.core.calls import (
     array_of,
     checked,
     listed,
-    options_of_ids,
     unmasked,
+    uses_of,
 )
 from exparity.core.errors import ExparityError, InputError, shown
 from exparity.core.flags import Seed
@@ -142,13 +142,18 @@ def explain_many(
 ) -> dict[str, list[Explanation]]:
     """Explain texts with several methods, as :func:`explain` does, and share what they can.
 
-    Methods are ids, or options by id. One gradient serves ``gradient`` and ``gradient_x_input``,
-    and one path of gradients both forms of integrated gradients. Returns explanations of every
-    text, in order, by method; ``seconds`` receives the wall time of each.
+    Methods are ids, or options by name, with ``use`` where the name is no id: ``{"lime_500":
+    {"use": "lime", "num_samples": 500}}``. One gradient serves ``gradient`` and
+    ``gradient_x_input``, and one path of gradients both forms of integrated gradients. Returns
+    explanations of every text, in order, by name; ``seconds`` receives the wall time of each.
     """
     from exparity.engine.preflight import check_classifier, check_texts
 
     check_classifier(classifier)
+    uses = uses_of(methods, "methods")
+    for use in uses.values():  # before any takes time
+        entry = METHODS.get(use.registered)
+        complete(method_options(entry), use.options, f"method {use.registered}")
     with undisturbed(classifier.lock):
         listed_texts = as_list(texts)
         encodings = classifier.encode(listed_texts)
@@ -157,16 +162,17 @@ def explain_many(
         learnt = None if training is None else Training.of(training)
         memo: dict[Any, Any] = {}
         explanations = {}
-        options = options_of_ids(methods, "methods")
-        with Progress(len(options), "explaining", "methods") as progress:
-            for method, params in options.items():
+        with Progress(len(uses), "explaining", "methods") as progress:
+            for name, use in uses.items():
+                progress.name(f"explaining by {name}")
                 start = time.perf_counter()
-                origins = [Origin(method, params, seed, encoding.text) for encoding in encodings]
-                explanations[method] = explain_encodings(
+                recipe = (use.registered, use.options, seed)
+                origins = [Origin(*recipe, encoding.text) for encoding in encodings]
+                explanations[name] = explain_encodings(
                     classifier, encodings, classes, origins, memo=memo, training=learnt
                 )
                 if seconds is not None:
-                    seconds[method] = time.perf_counter() - start
+                    seconds[name] = time.perf_counter() - start
                 progress.advance()
     return explanations
 

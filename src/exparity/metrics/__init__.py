@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from exparity.core.calls import Several, checked, listed, options_of_ids, unmasked
+from exparity.core.calls import Several, Use, checked, listed, unmasked, uses_of
 from exparity.core.errors import ExparityError, InputError, shown
 from exparity.core.flags import Seed
 from exparity.core.progress import Progress
@@ -155,16 +155,13 @@ def evaluate_many(
 ) -> dict[tuple[str, str], FloatArray]:
     """Score explanations of several methods with several metrics, as :func:`evaluate` does.
 
-    Metrics are ids, or options by id. What the model says of a text, or of a part of it that
-    several methods or thresholds remove or keep, is computed once. Returns (n,) values by (name of
-    the explanations, metric).
+    Metrics are ids, or options by name, with ``use`` where the name is no id. What the model says
+    of a text, or of a part of it that several methods or thresholds remove or keep, is computed
+    once. Returns (n,) values by (name of the explanations, metric).
     """
     if not isinstance(explanations, Mapping):
         raise InputError(f"explanations must be lists by name, not {shown(explanations)}")
-    options = options_of_ids(metrics, "metrics")
-    facts = {
-        name: METRICS.get(name).facts for name in options
-    }  # a misspelt one before any takes time
+    uses = checked_metrics(metrics)
     if classifier is not None:
         from exparity.engine.preflight import check_classifier
 
@@ -179,11 +176,13 @@ def evaluate_many(
             name: _prepared(classifier, explained, marks)
             for name, explained in explanations.items()
         }
-        pairs = list(product(prepared, options))
-        progress = stack.enter_context(Progress(len(pairs), "scoring", "values"))
+        pairs = list(product(prepared, uses))
+        progress = stack.enter_context(Progress(len(pairs), "scoring", "scores"))
         for name, metric in pairs:
+            progress.name(f"scoring {name} by {metric}".replace("  ", " "))
             scored = prepared[name]
-            field = MARKS.get(facts[metric].needs)
+            use = uses[metric]
+            field = MARKS.get(METRICS.get(use.registered).facts.needs)
             if field and scored and all(getattr(e, field) is None for e in scored):
                 raise InputError(
                     f"metric {metric}: no explanation has `{field}`, a 0 or 1 for each word of its "
@@ -191,10 +190,19 @@ def evaluate_many(
                 )
             keys = [e.text for e in scored]
             values[name, metric] = evaluate_keyed(
-                classifier, scored, keys, metric, seed, options[metric]
+                classifier, scored, keys, use.registered, seed, use.options
             )
             progress.advance()
     return values
+
+
+def checked_metrics(metrics: Several) -> dict[str, Use]:
+    """Return the metrics that a caller asks for, by name; misspelt ones end it before any time."""
+    uses = uses_of(metrics, "metrics")
+    for use in uses.values():
+        entry = METRICS.get(use.registered)
+        complete(metric_options(entry), use.options, f"metric {use.registered}")
+    return uses
 
 
 def _prepared(
@@ -224,7 +232,7 @@ def evaluate_keyed(
     keys: Sequence[str],
     metric: str,
     seed: int,
-    params: dict[str, Any],
+    params: Mapping[str, Any],
     notes: Counter[str] | None = None,
     falls: dict[int, Falls] | None = None,
     foresights: Sequence[Foresight] | None = None,

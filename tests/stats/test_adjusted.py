@@ -8,12 +8,15 @@ import scipy.stats
 
 from exparity.stats.adjusted import adjusted_gaps
 from exparity.stats.rank_tests import mann_whitney
+from exparity.stats.samples import GroupedTexts
 
 ORDER = ("m", "f")
 
 
 def one(values, groups, pairs=None, **covariates):
-    (gap,) = adjusted_gaps(values, groups, ORDER, pairs, covariates=covariates)
+    covariates = {name: np.asarray(column) for name, column in covariates.items()}
+    texts = GroupedTexts.of(groups, ORDER, pairs)
+    (gap,) = adjusted_gaps(np.asarray(values, dtype=float), texts, covariates=covariates)
     return gap
 
 
@@ -206,7 +209,10 @@ class TestLeverage:
         noisy = np.array(scores) + np.array([0.01, -0.01, 0.0, 0.01, -0.01, 0, 0, 0, 0, 0])
         assert one(noisy, groups, pairs, length=lengths).estimate < -5
         (gap,) = adjusted_gaps(
-            noisy, groups, ORDER, pairs, covariates={"length": lengths}, bounds=(-1.0, 1.0)
+            noisy,
+            GroupedTexts.of(groups, ORDER, pairs),
+            covariates={"length": np.array(lengths)},
+            bounds=(-1.0, 1.0),
         )
         assert gap.flags == ("out_of_range",)
         assert math.isnan(gap.estimate)

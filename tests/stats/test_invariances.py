@@ -17,6 +17,7 @@ from exparity.stats.compare import compare_all, compare_groups
 from exparity.stats.crossed import crossed_tests
 from exparity.stats.gap_change import gap_changes
 from exparity.stats.jackknife import interval_of_d
+from exparity.stats.samples import GroupedTexts
 
 pytestmark = pytest.mark.property
 # Of each of eight statistics, a quarter of the examples of others.
@@ -79,8 +80,10 @@ def of_changes(columns):
 
 
 def of_adjusted(columns):
-    covariates = {"length": columns["lengths"], "class": columns["kinds"]}
-    found = adjusted_gaps(*given_of(columns), covariates=covariates)
+    values, *grouping = given_of(columns)
+    covariates = {"length": np.asarray(columns["lengths"]), "class": np.asarray(columns["kinds"])}
+    texts = GroupedTexts.of(*grouping)
+    found = adjusted_gaps(np.asarray(values, dtype=float), texts, covariates=covariates)
     return {gap.adjustment: vars(gap) for gap in found}
 
 
@@ -243,7 +246,7 @@ def test_scale_and_shift_leave_all_that_has_no_unit(name, data, scale, shift):
 OF_SEVERAL = {
     "crossed_tests": lambda values, *of: crossed_tests(values, *of),
     "adjusted_gaps": lambda values, *of: adjusted_gaps(
-        values[0], *of, covariates={"length": values[1], "class": values[2] > 0}
+        values[0], GroupedTexts.of(*of), covariates={"length": values[1], "class": values[2] > 0}
     ),
     "gap_changes": lambda values, *of: [
         g.over_trainings for g in gap_changes(values, values**2, *of)

@@ -12,6 +12,7 @@ from exparity.stats.crossed import crossed_tests
 from exparity.stats.multiplicity import Gate, behind_gates, benjamini_hochberg, holm
 from exparity.stats.omnibus import any_differs, omnibus_test
 from exparity.stats.parts import Parts
+from exparity.stats.samples import GroupedTexts
 from exparity.stats.verdicts import judge
 
 ORDER = ("a", "b", "c", "d")
@@ -31,7 +32,7 @@ def drawn(rng, *, seeds=5, sizes=(20, 20, 20, 20), means=(0, 0, 0, 0), tau=0.3, 
 
 def omnibus(scores, groups, names=None, order=ORDER, **options):
     tests = crossed_tests(list(scores), groups, order, names, mean_only=True, **options)
-    return omnibus_test(scores, groups, order, names, tests, **options), tests
+    return omnibus_test(scores, GroupedTexts.of(groups, order, names), tests, **options), tests
 
 
 @pytest.mark.reference

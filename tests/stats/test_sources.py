@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from exparity.core.settings import DEFAULTS
 from exparity.stats.crossed import crossed_tests
+from exparity.stats.samples import GroupedTexts
 from exparity.stats.sources import SOURCES, Divided, gap_parts, gap_sources
 
 pytestmark = pytest.mark.property
@@ -31,7 +33,7 @@ def drawn(seed, n=24, trainings=3, matched=False, sign=1):
 
 
 def sources(divided, groups, sets=None, pair=PAIR):
-    return gap_sources(divided, groups, pair, sets, confidence=0.95)
+    return gap_sources(divided, GroupedTexts.of(groups, pair, sets), pair, DEFAULTS)
 
 
 def parts(found):
@@ -88,12 +90,16 @@ def test_the_parts_of_one_training_are_those_of_the_definition(seed, with_undefi
     expected = by_hand(
         [known], [group for group, is_kept in zip(groups, kept, strict=True) if is_kept]
     )
-    assert parts(gap_parts(training, groups, PAIR)) == pytest.approx(expected, abs=1e-12)
+    assert parts(gap_parts(training, GroupedTexts.of(groups, PAIR, None), PAIR)) == pytest.approx(
+        expected, abs=1e-12
+    )
 
 
 def test_one_training_without_texts_of_a_group_has_no_parts():
     (training,), _, _ = drawn(0, trainings=1)
-    assert np.isnan(parts(gap_parts(training, [PAIR[0]] * 24, PAIR))).all()
+    assert np.isnan(
+        parts(gap_parts(training, GroupedTexts.of([PAIR[0]] * 24, PAIR, None), PAIR))
+    ).all()
 
 
 @few

@@ -6,7 +6,7 @@ length are confounders if groups were sampled with different classes or lengths.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NamedTuple
@@ -15,7 +15,7 @@ import numpy as np
 
 from exparity.core.settings import DEFAULTS
 from exparity.stats.behrens_fisher import welch
-from exparity.stats.samples import samples, set_differences, set_index
+from exparity.stats.samples import GroupedTexts, set_differences, set_index
 from exparity.types import BoolArray, FloatArray, IntArray
 
 # Relative to unit columns, or to the largest value: what is smaller is rounding.
@@ -66,12 +66,10 @@ class _Fit(NamedTuple):
 
 
 def adjusted_gaps(
-    values: Sequence[float] | FloatArray,
-    groups: Sequence[str],
-    order: Sequence[str],
-    pairs: Sequence[str | None] | None = None,
+    values: FloatArray,
+    texts: GroupedTexts,
     *,
-    covariates: Mapping[str, Sequence[float] | FloatArray | IntArray],
+    covariates: Mapping[str, FloatArray | IntArray],
     confidence: float = DEFAULTS.confidence,
     bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> list[AdjustedGap]:
@@ -82,21 +80,27 @@ def adjusted_gaps(
     group in y ~ group + z, and for ``class`` the mean over classes of the gap within each.
     Regressions have the standard errors HC3 (MacKinnon and White 1985,
     doi:10.1016/0304-4076(85)90158-7), whose terms are summed by set where no set has both groups.
+
+    Args:
+        values: (n,) scores, NaN where undefined.
+        texts: groups and matched sets of the n texts.
+        covariates: (n,) class or length of each text, by the names in :data:`ADJUSTMENTS`.
+        confidence: coverage of the intervals.
+        bounds: least and largest score; no gap is larger than their distance.
     """
-    scores, codes, names = samples(values, groups, order, pairs)
-    columns = {name: _columns(name, np.asarray(column)) for name, column in covariates.items()}
+    columns = {name: _columns(name, covariate) for name, covariate in covariates.items()}
     gaps = []
-    for a, b in combinations(range(len(order)), 2):
-        kept = ~np.isnan(scores) & ((codes == a) | (codes == b))
-        is_first = codes[kept] == a
-        sets = set_index(names, kept)
+    for group_a, group_b in combinations(texts.order, 2):
+        in_first = texts.in_group(group_a)
+        kept = ~np.isnan(values) & (in_first | texts.in_group(group_b))
+        sets = set_index(texts.sets, kept)
         for name, others in columns.items():
-            fit = _fitted(name, scores[kept], is_first, sets, others[kept])
-            gap = AdjustedGap(str(order[a]), str(order[b]), name, flags=fit.flags)
+            fit = _fitted(name, values[kept], in_first[kept], sets, others[kept])
+            gap = AdjustedGap(group_a, group_b, name, flags=fit.flags)
             if abs(fit.estimate) > bounds[1] - bounds[0]:
                 gap = replace(gap, flags=(*gap.flags, "out_of_range"))
             elif not np.isnan(fit.estimate):
-                gap = _tested(gap, fit, np.abs(scores[kept]).max(), confidence)
+                gap = _tested(gap, fit, np.abs(values[kept]).max(), confidence)
             gaps.append(gap)
     return gaps
 

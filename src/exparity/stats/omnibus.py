@@ -21,7 +21,7 @@ from exparity.stats.behrens_fisher import NEVER, PLACES, SLOPES
 from exparity.stats.crossed import ROUNDING, CrossedTest
 from exparity.stats.mean_gap import additive_residuals
 from exparity.stats.parts import Parts, divided, like_with_like
-from exparity.stats.samples import complete_sets, samples, set_index, set_means
+from exparity.stats.samples import GroupedTexts, complete_sets, set_index, set_means
 from exparity.stats.strata import LEAST_SHARE
 from exparity.types import FloatArray, IntArray
 
@@ -52,9 +52,7 @@ class Omnibus:
 
 def omnibus_test(
     scores: FloatArray,
-    groups: Sequence[str],
-    order: Sequence[str],
-    pairs: Sequence[str | None] | None,
+    texts: GroupedTexts,
     tests: Sequence[CrossedTest],
     *,
     covariate: FloatArray | None = None,
@@ -67,25 +65,20 @@ def omnibus_test(
 
     Args:
         scores: (s, n) values of s trainings and n texts, NaN where undefined.
-        groups: (n,) group of each text.
-        order: the groups.
-        pairs: (n,) matched set of each text.
+        texts: groups and matched sets of the n texts.
         tests: those of every two groups by the same values.
         covariate: (n,) what else scores depend on; groups are then compared like with like.
     """
     tested = [test for test in tests if np.isfinite(test.p_mean)]
     names = {name for test in tested for name in (test.group_a, test.group_b)}
-    chosen_groups = [group for group in order if group in names]
+    chosen_groups = [group for group in texts.order if group in names]
     if len(chosen_groups) < FEWEST_GROUPS:
         return Omnibus(len(chosen_groups))
     p = np.nan
-    chosen = np.isin(np.array(groups, dtype=object), chosen_groups)
-    places: list[int] = np.flatnonzero(chosen).tolist()
+    chosen = np.isin(texts.codes, [texts.order.index(group) for group in chosen_groups])
     parts = _parts(
         scores[:, chosen],
-        [groups[i] for i in places],
-        chosen_groups,
-        None if pairs is None else [pairs[i] for i in places],
+        texts.among(chosen_groups),
         None if covariate is None else covariate[chosen],
     )
     if parts is not None:
@@ -95,22 +88,16 @@ def omnibus_test(
     return Omnibus(len(chosen_groups), float(p))
 
 
-def _parts(
-    values: FloatArray,
-    groups: Sequence[str],
-    order: Sequence[str],
-    pairs: Sequence[str | None] | None,
-    covariate: FloatArray | None,
-) -> Parts | None:
+def _parts(values: FloatArray, texts: GroupedTexts, covariate: FloatArray | None) -> Parts | None:
     """Return what is compared of all groups at once; None where they cannot be."""
-    _, codes, names = samples(np.zeros(len(groups)), groups, order, pairs)
-    sets = set_index(names, np.ones(len(codes), dtype=bool))
-    if sets is not None and not _are_whole(codes, sets, len(order)):
+    n_groups = len(texts.order)
+    sets = set_index(texts.sets, np.ones(len(texts), dtype=bool))
+    if sets is not None and not _are_whole(texts.codes, sets, n_groups):
         return None
-    parts = divided(values, codes, sets, len(order))
+    parts = divided(values, texts.codes, sets, n_groups)
     if covariate is None:
         return parts
-    alike, share = like_with_like(parts, divided(covariate[None], codes, sets, len(order)))
+    alike, share = like_with_like(parts, divided(covariate[None], texts.codes, sets, n_groups))
     return alike if share >= LEAST_SHARE else None
 
 
@@ -207,28 +194,28 @@ def _p_value(statistic: float, form: FloatArray, covariances: _Covariances) -> f
     from scipy.special import gammaincc
 
     # Single cells are in the covariances of trainings and of texts, and are counted once.
-    of_cells = form @ covariances.cells
-    of_trainings = form @ covariances.trainings
-    of_texts = form @ covariances.texts
-    lack = np.trace(of_cells) - np.trace(of_trainings)
+    by_cells = form @ covariances.cells
+    by_trainings = form @ covariances.trainings
+    by_texts = form @ covariances.texts
+    lack = np.trace(by_cells) - np.trace(by_trainings)
     if covariances.seeds_dof and lack > 0:
-        of_trainings = of_trainings + lack / np.trace(of_cells) * of_cells
-    of_texts = of_texts * max(1 - np.trace(of_cells) / np.trace(of_texts), 0.0)
-    seeds_dof = covariances.seeds_dof * _dimension(of_trainings)
+        by_trainings = by_trainings + lack / np.trace(by_cells) * by_cells
+    by_texts = by_texts * max(1 - np.trace(by_cells) / np.trace(by_texts), 0.0)
+    seeds_dof = covariances.seeds_dof * _dimension(by_trainings)
     if len(covariances.texts_dof) == 1:
-        texts_dof = covariances.texts_dof[0] * _dimension(of_texts)
+        texts_dof = covariances.texts_dof[0] * _dimension(by_texts)
     else:
-        shares = np.diag(of_texts)
+        shares = np.diag(by_texts)
         squares = float((shares**2 / covariances.texts_dof).sum())
         texts_dof = shares.sum() ** 2 / squares if squares else 0.0
     seeds_factors, seeds_weights = _variance_factors(seeds_dof)
     texts_factors, texts_weights = _variance_factors(texts_dof)
     x = seeds_factors[:, None]
-    mean = np.trace(of_trainings) * x + np.trace(of_texts) * texts_factors
+    mean = np.trace(by_trainings) * x + np.trace(by_texts) * texts_factors
     squares = (
-        np.trace(of_trainings @ of_trainings) * x**2
-        + 2 * np.trace(of_trainings @ of_texts) * x * texts_factors
-        + np.trace(of_texts @ of_texts) * texts_factors**2
+        np.trace(by_trainings @ by_trainings) * x**2
+        + 2 * np.trace(by_trainings @ by_texts) * x * texts_factors
+        + np.trace(by_texts @ by_texts) * texts_factors**2
     )
     dof = mean**2 / squares
     tails = gammaincc(dof / 2, statistic * dof / mean / 2)

@@ -9,8 +9,10 @@ from itertools import combinations
 import numpy as np
 
 from exparity.core.seeding import generator
-from exparity.stats.crossed import CrossedTest, crossed_tests
+from exparity.core.settings import DEFAULTS
+from exparity.stats.crossed import CrossedTest, crossed_gaps
 from exparity.stats.power import DETECTED
+from exparity.stats.samples import GroupedTexts
 from exparity.types import FloatArray
 
 SHARES = (0.1, 0.3, 0.5)
@@ -50,9 +52,7 @@ class PlantedGap:
 def planted_gaps(
     good: FloatArray,
     random: FloatArray,
-    groups: Sequence[str],
-    order: Sequence[str],
-    pairs: Sequence[str | None] | None = None,
+    texts: GroupedTexts,
     *,
     shares: Sequence[float] = SHARES,
     draws: int = DRAWS,
@@ -65,24 +65,19 @@ def planted_gaps(
     Args:
         good: (s, n) scores of good explanations, NaN where undefined.
         random: (s, n) scores of random explanations of the same texts.
-        groups: (n,) group of each text.
-        order: the groups.
-        pairs: (n,) matched set of each text, if there are any.
+        texts: groups and matched sets of the n texts.
         shares: shares of a group's explanations that become random.
         draws: ways to choose them.
     """
-    names = np.asarray(groups, dtype=object)
-    sets = None if pairs is None else np.asarray(pairs, dtype=object)
     planted = []
-    for pair in combinations(order, 2):
-        chosen = np.isin(names, pair)
+    for pair in combinations(texts.order, 2):
+        chosen = texts.in_group(pair[0]) | texts.in_group(pair[1])
         good_scores = good[:, chosen]
         random_scores = random[:, chosen]
-        pair_groups = names[chosen].tolist()
-        pair_sets = None if sets is None else sets[chosen].tolist()
-        control = _tested(good_scores, pair_groups, pair, pair_sets)
+        texts_of_pair = texts.among(pair)
+        control = _tested(good_scores, texts_of_pair)
         for worse in pair:
-            places = np.flatnonzero(names[chosen] == worse)
+            places = np.flatnonzero(texts_of_pair.in_group(worse))
             for share in shares:
                 count = round(share * len(places))
                 tests = []
@@ -91,19 +86,14 @@ def planted_gaps(
                     spoilt = rng.choice(places, count, replace=False)
                     values = good_scores.copy()
                     values[:, spoilt] = random_scores[:, spoilt]
-                    tests.append(_tested(values, pair_groups, pair, pair_sets))
+                    tests.append(_tested(values, texts_of_pair))
                 planted.append(_summed_up(control, tests, worse, share))
     return planted
 
 
-def _tested(
-    values: FloatArray,
-    groups: Sequence[str],
-    pair: tuple[str, str],
-    sets: Sequence[str | None] | None,
-) -> CrossedTest:
+def _tested(values: FloatArray, texts: GroupedTexts) -> CrossedTest:
     """Test the mean gap between two groups in (s, n) scores."""
-    (test,) = crossed_tests([*values], groups, pair, sets, mean_only=True)
+    (test,) = crossed_gaps([*values], texts, DEFAULTS, mean_only=True)
     return test
 
 

@@ -75,6 +75,18 @@ class GroupedTexts:
     def __len__(self) -> int:
         return len(self.codes)
 
+    def in_group(self, group: str) -> BoolArray:
+        """Return (n,) which texts are of a group."""
+        return np.asarray(self.codes == self.order.index(group))
+
+    def among(self, groups: Sequence[str]) -> GroupedTexts:
+        """Return the texts of some of the groups, which are then in this order."""
+        codes = np.full(len(self), -1)
+        for code, group in enumerate(groups):
+            codes[self.in_group(group)] = code
+        chosen = codes >= 0
+        return GroupedTexts(groups, codes[chosen], self.sets_of(chosen))
+
     def sets_of(self, chosen: BoolArray) -> Sequence[str | None] | None:
         """Return the matched sets of some of the (n,) texts."""
         return (

@@ -18,7 +18,9 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from exparity.stats.crossed import crossed_tests
+from exparity.core.settings import Statistics
+from exparity.stats.crossed import crossed_gaps
+from exparity.stats.samples import GroupedTexts
 from exparity.types import BoolArray, FloatArray
 
 Source = Literal["chance", "room", "explanations"]
@@ -69,11 +71,9 @@ class Divided(NamedTuple):
 
 def gap_sources(
     trainings: Sequence[Divided],
-    groups: Sequence[str],
+    texts: GroupedTexts,
     pair: tuple[str, str],
-    sets: Sequence[str | None] | None = None,
-    *,
-    confidence: float,
+    settings: Statistics,
 ) -> GapSources:
     """Divide the gap between two groups, first minus second, over all trainings.
 
@@ -82,43 +82,37 @@ def gap_sources(
 
     Args:
         trainings: scores, gains and rooms of the n texts in each training, NaN where undefined.
-        groups: (n,) group of each text.
+        texts: groups and matched sets of the n texts.
         pair: the two groups.
-        sets: (n,) matched set of each text.
-        confidence: coverage of the intervals.
+        settings: of the tests, for the coverage of the intervals.
     """
-    names = np.array(groups, dtype=object)
-    is_first = names == pair[0]
-    is_second = names == pair[1]
+    is_first = texts.in_group(pair[0])
+    is_second = texts.in_group(pair[1])
     parts = [_linearised(training, is_first, is_second) for training in trainings]
     in_pair = is_first | is_second
-    kept_groups = names[in_pair].tolist()
-    kept_sets = None if sets is None else np.array(sets, dtype=object)[in_pair].tolist()
+    texts_of_pair = texts.among(pair)
     columns: dict[str, float] = {}
     for source in SOURCES:
         if not parts or any(source not in part for part in parts):
             continue
         values = [part[source][in_pair] for part in parts]
-        (test,) = crossed_tests(
-            values, kept_groups, pair, kept_sets, confidence=confidence, mean_only=True
-        )
+        (test,) = crossed_gaps(values, texts_of_pair, settings, mean_only=True)
         columns[f"gap_{source}"] = test.estimate
         columns[f"gap_{source}_low"] = test.ci_low
         columns[f"gap_{source}_high"] = test.ci_high
     return GapSources(**columns)
 
 
-def gap_parts(training: Divided, groups: Sequence[str], pair: tuple[str, str]) -> GapParts:
+def gap_parts(training: Divided, texts: GroupedTexts, pair: tuple[str, str]) -> GapParts:
     """Divide the gap between two groups, first minus second, in one training.
 
     Args:
         training: scores, gains and rooms of n texts, NaN where undefined.
-        groups: (n,) group of each text.
+        texts: groups of the n texts.
         pair: the two groups.
     """
-    names = np.array(groups, dtype=object)
-    is_first = names == pair[0]
-    is_second = names == pair[1]
+    is_first = texts.in_group(pair[0])
+    is_second = texts.in_group(pair[1])
     columns = {}
     for source, values in _linearised(training, is_first, is_second).items():
         is_known = np.isfinite(values)

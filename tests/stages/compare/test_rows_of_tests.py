@@ -9,6 +9,7 @@ from exparity.artefacts.files import read_artefact
 from exparity.stages.compare import compare_model
 from exparity.stats.adjusted import adjusted_gaps
 from exparity.stats.compare import compare_all
+from exparity.stats.samples import GroupedTexts
 
 pytestmark = pytest.mark.contract
 
@@ -62,10 +63,12 @@ def test_each_cell_has_what_it_has_alone(scores, texts, tmp_path):
         expected = dict(vars(pair))
         own = [known[id] for id in given["example_id"]]
         covariates = {
-            "class": [text["label"] for text in own],
-            "length": [len(text["words"]) for text in own],
+            "class": np.array([text["label"] for text in own]),
+            "length": np.array([len(text["words"]) for text in own]),
         }
-        gaps = adjusted_gaps(*columns, covariates=covariates, confidence=0.8)
+        texts_of_cell = GroupedTexts.of(*columns[1:])
+        scores_of_cell = np.array(columns[0], dtype=float)
+        gaps = adjusted_gaps(scores_of_cell, texts_of_cell, covariates=covariates, confidence=0.8)
         assert [gap.adjustment for gap in gaps] == ["class", "length"]
         for gap in gaps:
             of_gap = {"difference": gap.estimate, "p": gap.p, "flags": list(gap.flags)}

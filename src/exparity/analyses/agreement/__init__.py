@@ -21,11 +21,14 @@ from exparity.analyses.agreement.section import MEASURES, findings
 from exparity.artefacts.columns import Row, records
 from exparity.core.errors import InputError
 from exparity.core.flags import Params, Range
-from exparity.data.table import PreparedData, read_prepared
+from exparity.core.settings import Statistics
+from exparity.core.validation import read_settings
+from exparity.data.table import read_prepared
 from exparity.methods.facts import RANDOM
 from exparity.quantities.inputs import model_of, read_all
-from exparity.stats.crossed import CrossedTest, crossed_tests
+from exparity.stats.crossed import CrossedTest, crossed_gaps
 from exparity.stats.model_bias import is_collapsed
+from exparity.stats.samples import GroupedTexts
 from exparity.stats.verdicts import JUDGED, JUDGED_COLUMNS, judge
 from exparity.types import FloatArray
 
@@ -135,18 +138,26 @@ def agreement_cell(
             }
     trainings = [by_method for _, by_method in sorted(by_seed.items())]
     examples = [example.example_id for example in prepared.examples]
+    settings = read_settings(Statistics, statistics, "statistics")
+    texts = GroupedTexts.of(
+        [example.group for example in prepared.examples],
+        prepared.groups,
+        [example.match_id for example in prepared.examples],
+    )
     agreements_of = partial(_agreements, examples=examples, top_share=top_share)
 
     def tests_of(kind: str, compared: Iterable[tuple[dict[str, str], FloatArray]]) -> list[Row]:
         return [
             {"between": kind, **pair, "unit": unit, "top_share": top_share, **asdict(test)}
             for pair, values in compared
-            for test in _tests(prepared, values, statistics)
+            for test in (
+                [] if np.isnan(values).all() else crossed_gaps(list(values), texts, settings)
+            )
         ]
 
     between_methods = tests_of("methods", _between_methods(trainings, uses, agreements_of))
     over_trainings = tests_of("trainings", _over_trainings(trainings, uses, agreements_of))
-    rows: list[Row] = [*judge(between_methods, (), alpha=statistics["alpha"])]
+    rows: list[Row] = [*judge(between_methods, (), alpha=settings.alpha)]
     rows += [{**row, **_UNTESTED, "n_seeds": len(by_seed)} for row in over_trainings]
     return StageResult(rows, model_of(metadata), prepared.compared)
 
@@ -249,15 +260,6 @@ def _mean(values: FloatArray, axis: int = 0) -> Any:
     counts = (~np.isnan(values)).sum(axis=axis)
     with np.errstate(invalid="ignore"):
         return np.nansum(values, axis=axis) / counts
-
-
-def _tests(data: PreparedData, values: FloatArray, options: Mapping[str, Any]) -> list[CrossedTest]:
-    """Return the test of every two groups by (s, n) values; nothing where none is defined."""
-    if np.isnan(values).all():
-        return []
-    groups = [example.group for example in data.examples]
-    sets = [example.match_id for example in data.examples]
-    return crossed_tests(list(values), groups, data.groups, sets, **options)
 
 
 def agreements(scores: FloatArray, top_share: float) -> dict[str, FloatArray]:

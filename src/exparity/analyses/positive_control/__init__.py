@@ -28,6 +28,7 @@ from exparity.quantities.classifiers import read_classifiers
 from exparity.quantities.foresights import ForesightRow
 from exparity.quantities.inputs import compared_in, model_of, read_all
 from exparity.stats.planted import PlantedGap, planted_gaps
+from exparity.stats.samples import GroupedTexts
 from exparity.types import FloatArray, IntArray
 
 
@@ -91,12 +92,11 @@ def control_power(
                 by_design.setdefault(design, []).append(controls)
     rows = []
     size = len(examples)
+    texts = GroupedTexts.of(examples.groups, list(compared["groups"]), examples.sets)
     for design, trainings in by_design.items():
         good = np.array([laid(controls.good, controls.places, size) for controls in trainings])
         random = np.array([laid(controls.random, controls.places, size) for controls in trainings])
-        order = list(compared["groups"])
-        gaps = planted_gaps(good, random, examples.groups, order, examples.sets)
-        rows += [{**design._asdict(), **asdict(gap)} for gap in gaps]
+        rows += [{**design._asdict(), **asdict(gap)} for gap in planted_gaps(good, random, texts)]
     return StageResult(rows, ids, compared)
 
 

@@ -66,24 +66,24 @@ def rows_of_tests(
     random = [cell for cell in model.cells if cell.draw is not None]
     methods = [cell for cell in model.cells if cell.draw is None]
     without_intervals = settings.model_copy(update={"resamples": 0})
-    for cell, comparisons in _compared(random, model, without_intervals):
+    for cell, texts, comparisons in _compared(random, model, without_intervals):
         for pair in comparisons.get("random_score", ()):
             p = pair.p if math.isnan(pair.wilcoxon_p) else pair.wilcoxon_p
             place = cell.seed, cell.metric, pair.group_a, pair.group_b
             draws[place].append(p <= settings.alpha)
-        for row in _rows(cell, comparisons, model, classifiers, {}):
+        for row in _rows(cell, comparisons, texts, classifiers, {}):
             yield {**row, "random_significant": np.nan}
-    for cell, comparisons in _compared(methods, model, settings):
-        adjusted = _adjusted(cell, model, covariates, settings.confidence)
-        for row in _rows(cell, comparisons, model, classifiers, adjusted):
+    for cell, texts, comparisons in _compared(methods, model, settings):
+        adjusted = _adjusted(cell, texts, covariates, settings.confidence)
+        for row in _rows(cell, comparisons, texts, classifiers, adjusted):
             hits = draws[_DRAWN(row)]
             yield {**row, "random_significant": sum(hits) / len(hits) if hits else np.nan}
 
 
 def _compared(
     cells: Sequence[Cell], model: Scores, settings: Statistics
-) -> Iterator[tuple[Cell, dict[str, list[GroupComparison]]]]:
-    """Yield each cell with its comparisons by quantity; cells of the same texts go together."""
+) -> Iterator[tuple[Cell, GroupedTexts, dict[str, list[GroupComparison]]]]:
+    """Yield each cell, its texts and its comparisons by quantity; the same texts go together."""
     for alike in grouped(cells, lambda cell: cell.places.tobytes()).values():
         texts = model.texts_at(alike[0].places)
         values = [quantity.shown for cell in alike for quantity in cell.quantities.values()]
@@ -95,13 +95,13 @@ def _compared(
                 if isinstance(quantity, Skill):
                     pairs = _of_skill(pairs, quantity, texts, settings)
                 comparisons[name] = pairs
-            yield cell, comparisons
+            yield cell, texts, comparisons
 
 
 def _rows(
     cell: Cell,
     comparisons: Mapping[str, Sequence[GroupComparison]],
-    model: Scores,
+    texts: GroupedTexts,
     classifiers: Classifiers,
     adjusted: Mapping[tuple[str, str], Row],
 ) -> Iterator[Row]:
@@ -112,7 +112,6 @@ def _rows(
         flags.append("collapsed")
     measured, *_ = comparisons
     parts = divided([cell], cell.places)
-    groups = model.groups[cell.places].tolist()
     for quantity, pairs in comparisons.items():
         preference = cell.preference_of(quantity)
         for pair, scores in zip(pairs, comparisons[measured], strict=True):
@@ -123,7 +122,7 @@ def _rows(
             at_equal_covariates = NOT_ADJUSTED
             if quantity == measured:
                 at_equal_covariates = adjusted.get(names, NOT_ADJUSTED)
-                sources = gap_parts(parts[0], groups, names) if parts else sources
+                sources = gap_parts(parts[0], texts, names) if parts else sources
             yield {
                 "seed": cell.seed,
                 "method": cell.method,
@@ -184,16 +183,14 @@ def read_covariates(data: Path, model: Scores) -> dict[str, FloatArray]:
 
 
 def _adjusted(
-    cell: Cell, model: Scores, covariates: Mapping[str, FloatArray], confidence: float
+    cell: Cell, texts: GroupedTexts, covariates: Mapping[str, FloatArray], confidence: float
 ) -> dict[tuple[str, str], Row]:
     """Return the columns of a cell, by pair of groups."""
     measured, *_ = cell.quantities.values()
     low, high = cell.metadata.get("bounds", (-np.inf, np.inf))
     gaps = adjusted_gaps(
         measured.shown,
-        model.groups[cell.places].tolist(),
-        model.order,
-        model.sets[cell.places].tolist(),
+        texts,
         covariates={name: column[cell.places] for name, column in covariates.items()},
         confidence=confidence,
         bounds=(low, high),

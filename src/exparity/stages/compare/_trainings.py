@@ -25,7 +25,7 @@ from exparity.stats.samples import GroupedTexts
 from exparity.stats.skill import Rooms, Scale, ScaleTests, of_constant
 from exparity.stats.sources import Divided, GapSources, gap_sources
 from exparity.stats.verdicts import HEADLINE
-from exparity.types import BoolArray, FloatArray, IntArray
+from exparity.types import FloatArray, IntArray
 
 
 def training_rows(
@@ -78,14 +78,12 @@ class _Texts(NamedTuple):
 
     Attributes:
         places: (n,) rising places among all examples.
-        groups: (n,) group of each.
-        grouped: the same, and their matched sets, checked.
+        grouped: their groups and matched sets.
         n_words: (n,) words of each.
         covariate: (n,) what scores depend on beside what is compared; None of nothing.
     """
 
     places: IntArray
-    groups: Sequence[str]
     grouped: GroupedTexts
     n_words: FloatArray
     covariate: FloatArray | None
@@ -94,13 +92,8 @@ class _Texts(NamedTuple):
     def of(cls, cells: Sequence[Cell], model: Scores, n_words: FloatArray) -> _Texts:
         """Return the texts of the cells of a model, whose examples have so many words."""
         places = places_of(cells)
-        groups = model.groups[places].tolist()
         covariate = covariate_of(cells, places)
-        return cls(places, groups, model.texts_at(places), n_words[places], covariate)
-
-    def in_group(self, group: str) -> BoolArray:
-        """Return (n,) which texts are of a group."""
-        return np.asarray(np.array(self.groups, dtype=object) == group)
+        return cls(places, model.texts_at(places), n_words[places], covariate)
 
 
 @dataclass(frozen=True)
@@ -209,14 +202,7 @@ class _Comparison:
             tests[scale] = crossed_gaps(
                 list(values), grouped, self.settings, covariate=texts.covariate
             )
-            on_scale = omnibus_test(
-                values,
-                texts.groups,
-                grouped.order,
-                grouped.sets,
-                tests[scale],
-                covariate=texts.covariate,
-            )
+            on_scale = omnibus_test(values, grouped, tests[scale], covariate=texts.covariate)
             omnibus = omnibus.on_another_scale(on_scale) if len(tests) > 1 else on_scale
         pairs = over_scales(quantities, tests)
         if all(np.isnan(test.p_mean) for test, _ in pairs):
@@ -227,7 +213,8 @@ class _Comparison:
 
     def _constant(self, pair: tuple[str, str]) -> list[str]:
         """Return the flag of a pair of groups whose scores are equal in every training."""
-        chosen = self._measured[:, self.texts.in_group(pair[0]) | self.texts.in_group(pair[1])]
+        grouped = self.texts.grouped
+        chosen = self._measured[:, grouped.in_group(pair[0]) | grouped.in_group(pair[1])]
         scores = chosen[~np.isnan(chosen).all(axis=1)]
         if self.cells[0].kind == HEADLINE or not len(scores):
             return []
@@ -237,8 +224,8 @@ class _Comparison:
     def _facts(self, group_a: str, group_b: str) -> GroupFacts:
         """Return what two groups differ in beside the explanations of the method."""
         texts = self.texts
-        in_a = texts.in_group(group_a)
-        in_b = texts.in_group(group_b)
+        in_a = texts.grouped.in_group(group_a)
+        in_b = texts.grouped.in_group(group_b)
         known = [
             cell.laid(texts.places, cell.ceilings)
             for cell in self._counted
@@ -259,6 +246,4 @@ class _Comparison:
 
     def _sources(self, parts: Sequence[Divided], pair: tuple[str, str]) -> GapSources:
         """Return what the gap of two groups comes from."""
-        texts = self.texts
-        confidence = self.settings.confidence
-        return gap_sources(parts, texts.groups, pair, texts.grouped.sets, confidence=confidence)
+        return gap_sources(parts, self.texts.grouped, pair, self.settings)

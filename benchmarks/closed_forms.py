@@ -259,6 +259,8 @@ class Measured(NamedTuple):
 
     Attributes:
         steps: (s, t, 2) gain and room by scale.
+        earlier: the same by the earlier rule (``earlier.py``).
+        counting: (s, t) how many words count.
         foreseen: correlation of forward simulation.
         masks: (t, k, n) the words that draws of forward simulation leave out.
         drops: (s, t, k) the falls of these.
@@ -266,6 +268,8 @@ class Measured(NamedTuple):
     """
 
     steps: dict[Scale, FloatArray]
+    earlier: dict[Scale, FloatArray]
+    counting: FloatArray
     foreseen: FloatArray
     masks: BoolArray
     drops: FloatArray
@@ -278,28 +282,59 @@ def measured(texts: Texts, rng: np.random.Generator) -> Measured:
     reference = _of_one(falls_of(texts, reference_of(texts)[..., None, :]))
     scores = rng.random((*texts.weights.shape[:2], DRAWS, texts.group.n))
     random = falls_of(texts, orders_of(scores))
-    steps = steps_of(own, sizes_taken(texts), random, reference)
+    taken = sizes_taken(texts)
+    steps = steps_of(own, taken, random, reference)
+    earlier = steps_of(own, taken, *earlier_limits(texts, random, reference), interpolated=True)
     masks, drops, foreseen = foresight_of(texts, rng)
     n_units = np.full(texts.weights.shape[1], float(texts.group.n))
-    return Measured(steps, foreseen, masks, drops, n_units)
+    return Measured(steps, earlier, words_that_count(reference), foreseen, masks, drops, n_units)
+
+
+def words_that_count(reference: Falls) -> FloatArray:
+    """Return (s, t) what :func:`exparity.stats.skill.units_that_count` says of all texts."""
+    added = np.abs(np.diff(reference.log_odds, axis=-1, prepend=0.0))
+    with np.errstate(invalid="ignore"):
+        counting = added.sum(axis=-1) ** 2 / np.square(added).sum(axis=-1)
+    return np.asarray(np.round(counting, _DIGITS))
+
+
+def earlier_limits(texts: Texts, random: Falls, reference: Falls) -> tuple[Falls, Falls]:
+    """Return limits of the earlier rule: at tenths of the words, the reference by the search."""
+    n = texts.group.n
+    if texts.group.form not in _ADDITIVE:
+        reference = _of_one(falls_of(texts, searched(texts)[..., None, :]))
+    sizes = np.unique([int(tenth * n + 1e-9) for tenth in TENTHS])
+    sizes = sizes[sizes > 0]
+    return _at_sizes(random, sizes), _at_sizes(reference, sizes)
+
+
+def _at_sizes(falls: Falls, sizes: IntArray) -> Falls:
+    """Return the falls of some sizes, of all from 1."""
+    return Falls(sizes, falls.probability[..., sizes - 1], falls.log_odds[..., sizes - 1])
 
 
 def steps_of(
-    own: Falls, taken: BoolArray, random: Falls, reference: Falls
+    own: Falls,
+    taken: BoolArray,
+    random: Falls,
+    reference: Falls,
+    *,
+    interpolated: bool = False,
 ) -> dict[Scale, FloatArray]:
     """Return (s, t, 2) gain and room by scale, of texts that have steps of the sizes taken.
 
-    They are those of :meth:`exparity.stats.skill.Limits.step`, for all texts at once.
+    They are those of :meth:`exparity.stats.skill.Limits.step`, for all texts at once. By the
+    earlier rule, limits are ``interpolated`` between the sizes that there are.
     """
     lead = taken.shape[:2]
-    n = taken.shape[-1]
+    k = len(random.sizes)
     in_pool = shares_below(
         random.log_odds.reshape(*lead, -1),
         np.concatenate([own.log_odds, reference.log_odds], axis=-1),
     )
-    by_chance = in_pool[..., : DRAWS * n].reshape(*lead, DRAWS, n)
+    by_chance = in_pool[..., : DRAWS * k].reshape(*lead, DRAWS, k)
     counted = {
-        "ranks": (in_pool[..., DRAWS * n : -n], by_chance, in_pool[..., -n:]),
+        "ranks": (in_pool[..., DRAWS * k : -k], by_chance, in_pool[..., -k:]),
         "log_odds": (own.log_odds, random.log_odds, reference.log_odds),
         "probability": (own.probability, random.probability, reference.probability),
     }
@@ -309,6 +344,11 @@ def steps_of(
     for scale in SCALES:
         of_own, of_chance, of_reference = counted[scale]
         chance = of_chance.mean(axis=-2)
+        if interpolated:
+            units = np.eye(k)
+            weights = np.array([np.interp(own.sizes, random.sizes, unit) for unit in units])
+            chance = chance @ weights
+            of_reference = of_reference @ weights
         gain = (shares * (of_own - chance)).sum(axis=-1)
         room = (shares * (of_reference - chance)).sum(axis=-1)
         steps[scale] = np.stack([gain, room], axis=-1)
@@ -378,6 +418,12 @@ def together(parts: Sequence[Measured]) -> Measured:
     steps = {
         scale: np.concatenate([part.steps[scale] for part in parts], axis=1) for scale in SCALES
     }
+    earlier = {
+        scale: np.concatenate([part.earlier[scale] for part in parts], axis=1) for scale in SCALES
+    }
+    counting = np.concatenate([part.counting for part in parts], axis=1)
     foreseen = np.concatenate([part.foreseen for part in parts], axis=1)
     n_units = np.concatenate([part.n_units for part in parts])
-    return parts[0]._replace(steps=steps, foreseen=foreseen, n_units=n_units)
+    return parts[0]._replace(
+        steps=steps, earlier=earlier, counting=counting, foreseen=foreseen, n_units=n_units
+    )

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from closed_forms import Group, Measured, drawn, measured, together
+from earlier import earlier_word
 from planted import SETTINGS, Mixture, Setting, Worse
 from shared import markdown, write_between_marks
 
@@ -54,12 +55,14 @@ class Run(NamedTuple):
         values: (s, n_first) and (s, n_second) by scale of skill, or ``foreseen``.
         n_units: (n_first + n_second,) words of the texts.
         skills: of each training.
+        earlier: values of skill by the earlier rule, as ``values``.
         ceilings: of both groups; None where they were not computed.
     """
 
     values: Mapping[str, tuple[FloatArray, FloatArray]]
     n_units: FloatArray
     skills: Sequence[Skill]
+    earlier: Mapping[str, tuple[FloatArray, FloatArray]]
     ceilings: tuple[float, float] | None
 
 
@@ -70,15 +73,22 @@ def one_run(setting: Setting, rng: np.random.Generator, with_ceilings: bool = Fa
         texts_of(setting.first, setting.trainings, n_first, rng),
         texts_of(setting.second, setting.trainings, n_second, rng),
     ]
-    skills = skills_of(both)
+    skills = skills_of(both, [part.steps for part in both])
+    values = _by_scale(skills, n_first)
+    earlier = _by_scale(skills_of(both, [part.earlier for part in both]), n_first)
+    values["foreseen"] = both[0].foreseen, both[1].foreseen
+    n_units = np.concatenate([part.n_units for part in both])
+    ceilings = (_ceiling(both[0]), _ceiling(both[1])) if with_ceilings else None
+    return Run(values, n_units, skills, earlier, ceilings)
+
+
+def _by_scale(skills: Sequence[Skill], n_first: int) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Return the values of both groups by scale."""
     values: dict[str, tuple[FloatArray, FloatArray]] = {}
     for scale in SCALES:
         rows = np.array([skill.values[scale] for skill in skills])
         values[scale] = rows[:, :n_first], rows[:, n_first:]
-    values["foreseen"] = both[0].foreseen, both[1].foreseen
-    n_units = np.concatenate([part.n_units for part in both])
-    ceilings = (_ceiling(both[0]), _ceiling(both[1])) if with_ceilings else None
-    return Run(values, n_units, skills, ceilings)
+    return values
 
 
 def texts_of(
@@ -95,17 +105,20 @@ def texts_of(
     return together(drawn_parts)
 
 
-def skills_of(both: Sequence[Measured]) -> list[Skill]:
-    """Return the skill of the explanations of each training."""
+def skills_of(
+    both: Sequence[Measured], steps_of_both: Sequence[Mapping[Scale, FloatArray]]
+) -> list[Skill]:
+    """Return the skill of the explanations of each training, by the steps of both groups."""
     trainings = len(both[0].foreseen)
     groups = np.repeat(ORDER, [part.foreseen.shape[1] for part in both]).tolist()
     skills = []
     for training in range(trainings):
         steps = {
-            scale: np.concatenate([part.steps[scale][training] for part in both])
+            scale: np.concatenate([steps[scale][training] for steps in steps_of_both])
             for scale in SCALES
         }
-        skills.append(Skill.of(steps, groups))
+        counting = np.concatenate([part.counting[training] for part in both])
+        skills.append(Skill.of(steps, groups, counting=counting))
     return skills
 
 
@@ -200,6 +213,17 @@ def judged_skill(runs: Sequence[Run]) -> Judged:
     return _judged(rows, {str(scale): by_run for scale, by_run in tests.items()})
 
 
+def judged_earlier(runs: Sequence[Run]) -> Judged:
+    """Judge the skill of each run by the earlier rule."""
+    tests = {scale: tests_of([run.earlier[scale] for run in runs]) for scale in SCALES}
+    rows = []
+    for number in range(len(runs)):
+        on_scales = {scale: by_run[number] for scale, by_run in tests.items()}
+        row = _row(number, "skill", on_scales["ranks"])
+        rows.append({**row, "verdict": earlier_word(on_scales, ALPHA)})
+    return Judged(rows, *_d_and_p({str(scale): by_run for scale, by_run in tests.items()}))
+
+
 def judged_foresight(runs: Sequence[Run]) -> Judged:
     """Judge forward simulation of each run as a study of one cell, lengths like with like."""
     ceilings = [run.ceilings for run in runs if run.ceilings is not None]
@@ -234,9 +258,16 @@ def _row(number: int, quantity: str, *columns: Any) -> dict[str, Any]:
 
 
 def _judged(rows: Sequence[dict[str, Any]], tests: Mapping[str, Sequence[CrossedTest]]) -> Judged:
-    d = {name: np.array([test.d for test in each]) for name, each in tests.items()}
-    p = {name: np.array([test.p_mean for test in each]) for name, each in tests.items()}
-    return Judged(judge(rows, ("dataset",), alpha=ALPHA), d, p)
+    return Judged(judge(rows, ("dataset",), alpha=ALPHA), *_d_and_p(tests))
+
+
+def _d_and_p(
+    tests: Mapping[str, Sequence[CrossedTest]],
+) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
+    """Return d and p-value of the mean gap of each run, by quantity."""
+    d = {name: np.array([test.d for test in by_run]) for name, by_run in tests.items()}
+    p = {name: np.array([test.p_mean for test in by_run]) for name, by_run in tests.items()}
+    return d, p
 
 
 def shares(judged: Judged, worse: Worse) -> dict[str, float]:
@@ -270,8 +301,10 @@ def table_row(setting: Setting, runs: int, seed: int) -> dict[str, Any]:
     drawn_runs = [one_run(setting, rng, number < _RUNS_OF_CEILINGS) for number in range(runs)]
     skill = judged_skill(drawn_runs)
     foresight = judged_foresight(drawn_runs)
+    earlier = judged_earlier(drawn_runs)
     by_skill = shares(skill, setting.worse)
     by_foresight = shares(foresight, setting.worse_foreseen)
+    by_earlier = shares(earlier, setting.worse)
     ceilings = [run.ceilings for run in drawn_runs if run.ceilings is not None]
     d_of_skill = np.array([row["d"] for row in skill.verdicts])
     return {
@@ -285,6 +318,8 @@ def table_row(setting: Setting, runs: int, seed: int) -> dict[str, Any]:
         "skill": _levels(drawn_runs, "ranks"),
         "worse by skill": setting.worse or "?",
         **{scale.replace("_", " "): _significant(skill, scale) for scale in SCALES},
+        "before": _verdicts(earlier.d["ranks"], by_earlier),
+        "wrong before": _wrong(by_earlier),
         "d of skill, gap, equivalent": _verdicts(d_of_skill, by_skill),
         "wrong by skill": _wrong(by_skill),
         "flags of skill": _flags(skill),

@@ -295,7 +295,7 @@ def verdict_row(verdict: str | None = "different", **changes: Any) -> dict:
     sizes = {"d": 0.5, "rms_low": 0.1, "rms_high": 0.9, "certainty_d": NAN}
     seeds = {"n_seeds": 3, "seeds_above": 3, "seeds_below": 0}
     said = dict.fromkeys(("verdict", "verdict_strict", "verdict_right"), verdict)
-    unknown = ("share_right_a", "share_right_b", "length_d", "ceiling_a", "ceiling_b")
+    unknown = ("share_right_a", "share_right_b", "length_d", "ceiling_a", "ceiling_b", "counting_d")
     sizes |= dict.fromkeys(unknown, NAN)
     return filled("verdicts", **{**cell, **sizes, **seeds, **said, **changes})
 

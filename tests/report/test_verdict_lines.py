@@ -6,7 +6,7 @@ import pytest
 from made_up import verdict_row
 
 from exparity.report.terminal import verdicts_of
-from exparity.report.verdicts import ceiling_line, certainty, right_line
+from exparity.report.verdicts import ceiling_line, certainty, notes_of, right_line
 
 
 def foreseen(verdict="different", right="different", **changes):
@@ -39,6 +39,15 @@ def test_the_verdict_among_rightly_predicted_texts_has_their_shares(right, words
 def test_shares_and_length_are_beside_certainty():
     (words,) = [certainty([foreseen()], 0.2)]
     assert words == "m is surer of a (d = +0.90; right for 98 and 46 %; number of words d = −0.10)"
+
+
+def test_units_that_count_are_beside_certainty():
+    """Rows of skill alone know their number, and those of other metrics may come first."""
+    words = certainty([foreseen(), foreseen(quantity="skill", counting_d=-1.2)], 0.2)
+    assert words.endswith("number of words d = −0.10; units that count d = −1.20)")
+    flagged = foreseen(quantity="skill", flags=["counting_units_differ"])
+    (note,) = notes_of(flagged)
+    assert note.startswith("More words or tokens count in the texts of one group")
 
 
 def test_the_terminal_names_verdicts_that_are_others_among_rightly_predicted_texts():

@@ -9,7 +9,7 @@ from exparity.metrics.foresight import Foresight
 from exparity.metrics.forward_simulation import forward_simulation
 from exparity.metrics.limits import best_orders
 from exparity.stats.crossed import crossed_tests
-from exparity.stats.skill import SCALES, Limits
+from exparity.stats.skill import SCALES, Limits, units_that_count
 from exparity.types import Falls
 
 RUNS = 12
@@ -125,6 +125,62 @@ def test_certainty_and_words_are_no_gap_of_forward_simulation(benchmark, planted
     row = row_of(benchmark, planted, heading, name)
     assert row["worse by r"] == "none"
     assert float(row["wrong by r"].strip("*")) <= 100 * 2 / RUNS
+
+
+CANNOT_TELL = {
+    "Two things": (
+        "words 2 / 5, without words −3",
+        "words 3 / 5, without words −3",
+        "length 3 / 16, one word",
+        "three words against the class",
+    ),
+    "Errors in proportion to the weights of a text": ("words 2 / 5, without words −3",),
+}
+"""Rows in which skill calls a gap where there is none."""
+
+
+@pytest.mark.parametrize(("heading", "name"), [(h, n) for h in CANNOT_TELL for n in CANNOT_TELL[h]])
+def test_rows_in_which_skill_errs_are_named(benchmark, planted, heading, name):
+    row = row_of(benchmark, planted, heading, name, 3)
+    assert "`counting_units_differ` 100" in row["flags of skill"]
+
+
+@pytest.mark.parametrize(("heading", "name"), [
+    ("Nothing, by number of trainings and texts", "5 trainings"),
+    ("One thing", "temperature 2"),
+    ("One thing", "1/4 + p/2"),
+    ("One thing", "log odds without words −3"),
+    ("Noise", "noise 0.5"),
+    ("Noise", "opposite sign"),
+])  # fmt: skip
+def test_rows_in_which_as_many_words_count_are_not(benchmark, planted, heading, name):
+    assert "counting" not in row_of(benchmark, planted, heading, name, 3)["flags of skill"]
+
+
+def test_noise_that_probability_misses_is_named(benchmark, planted):
+    heading = "Noise 0.5 where a class is certain without words"
+    for name in ("without words +2, noise in the first", "without words +4, noise in the first"):
+        row = row_of(benchmark, planted, heading, name, 3)
+        assert row["flags of skill"] == "`probability_cannot_tell` 100"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_words_that_count_are_those_of_the_product(closed, form):
+    texts = closed.drawn(closed.Group(n=8, form=form), 2, 3, np.random.default_rng(4))
+    falls = closed.falls_of(texts, closed.reference_of(texts)[..., None, :])
+    reference = Falls(falls.sizes, falls.probability[..., 0, :], falls.log_odds[..., 0, :])
+    found = closed.words_that_count(reference)
+    for at in np.ndindex(2, 3):
+        single = Falls(falls.sizes, reference.probability[at], reference.log_odds[at])
+        assert found[at] == pytest.approx(units_that_count(single))
+
+
+def test_what_was_wrong_before_is_shown(benchmark, planted):
+    """Exact explanations had a gap at sizes between the tenths."""
+    heading = "Exact explanations of few words, or by thresholds"
+    row = row_of(benchmark, planted, heading, "one word, length 12 / 36", 2)
+    assert row["wrong before"] == "**100**"
+    assert row["wrong by skill"] == "0"
 
 
 @pytest.mark.parametrize("name", ["temperature 2", "1/4 + p/2", "log odds without words +1"])

@@ -23,6 +23,7 @@ from exparity.stats.skill import (
     share_below,
     step_among,
     tell_nothing,
+    units_that_count,
 )
 from exparity.stats.verdicts import TWICE, judge
 from exparity.types import Falls
@@ -229,6 +230,22 @@ def test_each_scale_leaves_what_it_should(text, keep):
             assert skills(change, scale) == pytest.approx(plain, rel=1e-6, abs=1e-9), scale
 
 
+@pytest.mark.parametrize(("weights", "count"), [
+    ([2.0, 0, 0, 0], 1.0),
+    ([0.5] * 7, 7.0),
+    ([3.0, 1.0], 1.6),
+    ([1.0, 0.0, -1.0], 2.0),  # words against the class count, too
+    ([0.0, 0.0], math.nan),
+])  # fmt: skip
+@pytest.mark.parametrize("keep", [False, True])
+def test_units_that_count(weights, count, keep):
+    """They are those of a linear classifier, whether the reference removes units or keeps them."""
+    left_out = sum(weights) - np.cumsum([0, *weights]) if keep else np.cumsum(weights)
+    sizes = np.arange(0 if keep else 1, len(weights) + 1)
+    found = units_that_count(Falls(sizes, left_out / 10, left_out))
+    assert found == pytest.approx(count, nan_ok=True)
+
+
 def test_draws_against_those_of_random_explanations():
     pool = np.array([[0.1, 0.2], [0.3, 0.4]])
     own = np.array([0.3, 0.5])
@@ -352,8 +369,8 @@ class TestOnAllScales:
     @pytest.mark.parametrize(
         ("log_odds", "probability", "silent"),
         [
-            ((1.0, 1.0), (0.3, 0.031), []),
-            ((1.0, 1.0), (0.3, 0.029), ["probability"]),
+            ((1.0, 1.0), (0.3, 0.101), []),
+            ((1.0, 1.0), (0.3, 0.099), ["probability"]),
             ((1.0, 1.0), (-0.01, 0.3), ["probability"]),
             ((0.5, 6.0), (0.3, 0.2), ["log_odds"]),
             ((0.5, 6.0), (0.3, 0.0), ["log_odds", "probability"]),

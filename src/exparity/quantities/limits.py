@@ -14,7 +14,7 @@ from exparity.artefacts.files import facts_of, read_artefact
 from exparity.artefacts.seal import read_metadata
 from exparity.explanations.units import Unit
 from exparity.quantities.inputs import Lookup
-from exparity.stats.skill import Limits
+from exparity.stats.skill import Limits, units_that_count
 from exparity.types import Falls
 
 Direction = Literal["removed", "kept"]
@@ -83,7 +83,10 @@ class RemovalLimits:
         direction = direction_of(higher_is_better)
         random, reference = self._read(self._files[training], direction, unit)(example)
         return Limits(
-            _with_units(random), _with_units(reference), higher_is_better=higher_is_better
+            _with_units(random),
+            _with_units(reference),
+            higher_is_better=higher_is_better,
+            counting=units_that_count(reference),
         )
 
 

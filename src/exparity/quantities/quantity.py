@@ -46,6 +46,7 @@ class Skill(Quantity):
         flags: of the cell.
         claims_means: whether a mean gap is ascribed to the explanations: not with a single scale,
             which other ways to count falls might contradict.
+        counting: (n,) how many units of each text count; None where that is not known.
     """
 
     steps: Mapping[Scale, FloatArray]
@@ -53,6 +54,7 @@ class Skill(Quantity):
     is_share: bool = True
     flags: Sequence[str] = ()
     claims_means: bool = True
+    counting: FloatArray | None = None
 
     @classmethod
     def of(
@@ -85,7 +87,14 @@ class Skill(Quantity):
             scale: np.where(chosen[:, None], pairs, np.nan) for scale, pairs in self.steps.items()
         }
         least = LEAST_ROOM if self.is_share else 0.0
-        return Skill.of(steps, self.groups, least, flags=self.flags, claims_means=self.claims_means)
+        return Skill.of(
+            steps,
+            self.groups,
+            least,
+            flags=self.flags,
+            claims_means=self.claims_means,
+            counting=self.counting,
+        )
 
     @property
     def shown_room(self) -> FloatArray:

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from exparity.quantities.quantity import Quantity, Skill
+from exparity.stats.effect import cohens_d
 from exparity.stats.skill import (
     LITTLE_ROOM,
+    UNLIKE_COUNTS,
     Rooms,
     Scale,
     ScaleTests,
@@ -21,6 +23,8 @@ from exparity.types import FloatArray
 
 REFERENCE_BEATEN = "reference_beaten"
 """Flag of a cell in which the explanations of a group do better than the reference."""
+COUNTS_DIFFER = "counting_units_differ"
+"""Flag of a cell in which more units count in the texts of one group."""
 _ROUNDING = 1e-9
 
 
@@ -82,7 +86,8 @@ def rooms_of(skills: Sequence[Skill], group_a: str, group_b: str) -> tuple[Rooms
     flags: list[str] = []
     skill_a, room_a, little_room_a = _group_means(skills, group_a, flags)
     skill_b, room_b, little_room_b = _group_means(skills, group_b, flags)
-    rooms = Rooms(skill_a, skill_b, room_a, room_b, little_room_a, little_room_b)
+    counting = _counting(skills, group_a, group_b, flags)
+    rooms = Rooms(skill_a, skill_b, room_a, room_b, little_room_a, little_room_b, *counting)
     is_share = all(skill.is_share for skill in skills)
     if is_share and abs(room_a - room_b) > LITTLE_ROOM:
         flags.append("room_differs")
@@ -111,6 +116,32 @@ def _group_means(
     if is_little.size and not skill_means:
         flags[:] = ["no_room"]
     return _mean(skill_means), _mean(room_means), _mean(is_little)
+
+
+def _counting(
+    skills: Sequence[Skill], group_a: str, group_b: str, flags: list[str]
+) -> tuple[float, float, float]:
+    """Return how many units count in the texts of two groups, and d of it, mean over trainings.
+
+    A d that is large, and larger than texts leave to chance, is flagged.
+    """
+    means = []
+    gaps = []
+    least = UNLIKE_COUNTS
+    for skill in skills:
+        if skill.counting is None:
+            continue
+        groups = np.array(skill.groups)
+        first = _finite(skill.counting[groups == group_a])
+        second = _finite(skill.counting[groups == group_b])
+        if min(len(first), len(second)) > 1:
+            means.append((float(first.mean()), float(second.mean())))
+            gaps.append(float(cohens_d(first, second)))
+            least = max(least, 2 * np.sqrt(1 / len(first) + 1 / len(second)))
+    counting_d = _mean(gaps)
+    if abs(counting_d) >= least:
+        flags.append(COUNTS_DIFFER)
+    return _mean([a for a, _ in means]), _mean([b for _, b in means]), counting_d
 
 
 def _finite(values: FloatArray) -> FloatArray:

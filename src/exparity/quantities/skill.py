@@ -94,7 +94,10 @@ def _of_drawn(
     first = [_draws(text.random, 0) for text in limits]
     others = [
         Limits(
-            _draws(text.random, slice(1, None)), text.reference, higher_is_better=higher_is_better
+            _draws(text.random, slice(1, None)),
+            text.reference,
+            higher_is_better=higher_is_better,
+            counting=text.counting,
         )
         for text in limits
     ]
@@ -111,7 +114,8 @@ def _of_removal(
         for scale in SCALES
     }
     stepless = any(falls is not None and not (falls.sizes > 0).any() for falls in explained)
-    return Skill.of(steps, groups, flags=[STEPLESS] if stepless else [])
+    counting = np.array([text.counting for text in limits])
+    return Skill.of(steps, groups, flags=[STEPLESS] if stepless else [], counting=counting)
 
 
 def _of_draws(table: pa.Table, random: pa.Table, higher_is_better: bool) -> Skill:

@@ -53,11 +53,12 @@ QUANTITIES = {
 CONTROLLED = ("skill", "excess")
 """Quantities in which random explanations have no gap."""
 _TOLD = (
-    *("depends_on_scale", "driven_by_one_training", "ideal_cannot_tell", "log_odds_cannot_tell"),
-    *("no_room", "probability_cannot_tell", "reference_beaten", "room_differs", "stepless"),
-    *("texts_left_out", "texts_not_comparable"),
+    *("counting_units_differ", "depends_on_scale", "driven_by_one_training", "ideal_cannot_tell"),
+    *("log_odds_cannot_tell", "no_room", "probability_cannot_tell", "reference_beaten"),
+    *("room_differs", "stepless", "texts_left_out", "texts_not_comparable"),
 )
 """Flags of a verdict that readers must know of before they believe it."""
+_COUNTING = "counting_d"
 
 
 @dataclass(frozen=True)
@@ -212,23 +213,25 @@ def notes_of(row: Row) -> list[str]:
 
 def certainty(rows: Iterable[Row], threshold: float) -> str:
     """Return which group the classifiers of a dataset are surer of; empty if unknown."""
-    gaps = {
-        (row["model"], row["group_a"], row["group_b"], row["certainty_d"]): row
-        for row in reversed([*rows])
-    }
+    gaps: dict[tuple[str, str, str, float], dict[str, Any]] = {}
+    for row in rows:
+        place = row["model"], row["group_a"], row["group_b"], row["certainty_d"]
+        first = gaps.setdefault(place, {**row})
+        if not math.isfinite(first.get(_COUNTING, math.nan)):  # rows of skill alone know it
+            first[_COUNTING] = row.get(_COUNTING, math.nan)
     several = len({(a, b) for _, a, b, _ in gaps}) > 1
     words = []
-    for (model, a, b, d), row in reversed(gaps.items()):
+    for (model, a, b, d), row in gaps.items():
         surer = f"surer of {a if d > 0 else b}"
         sure = f"is {surer if abs(d) >= threshold else 'about as sure of both'}"
         pair = f", {a} − {b}" if several else ""
-        facts = f"d = {_Number(d):+.2f}{pair}{_right_and_length(row)}"
+        facts = f"d = {_Number(d):+.2f}{pair}{_other_facts(row)}"
         words += [f"{model} {sure} ({facts})"] if d == d else []
     return "; ".join(words)
 
 
-def _right_and_length(row: Row) -> str:
-    """Return how often the classifiers are right for each group, and d of the length of texts."""
+def _other_facts(row: Row) -> str:
+    """Return how often classifiers are right for each group, and d of length and of what counts."""
     shares = [row.get(f"share_right_{side}", math.nan) for side in "ab"]
     length = row.get("length_d", math.nan)
     words = ""
@@ -236,6 +239,9 @@ def _right_and_length(row: Row) -> str:
         words += f"; right for {100 * shares[0]:.0f} and {100 * shares[1]:.0f} %"
     if math.isfinite(length):
         words += f"; number of words d = {_Number(length):+.2f}"
+    counting = row.get(_COUNTING, math.nan)
+    if math.isfinite(counting):
+        words += f"; units that count d = {_Number(counting):+.2f}"
     return words
 
 

@@ -34,10 +34,13 @@ LEAST_ROOM = 0.05
 """Smallest mean room of a group, where it is a share, of which there is skill."""
 LITTLE_ROOM = 0.1
 """Room below which there is little to tell of a text, and difference in it that is flagged."""
-MOST_UNEQUAL = 10.0
+MOST_UNEQUAL = 3.0
 """Ratio of the mean rooms of two groups above which a scale cannot tell of a gap between them: in
-one of them nearly nothing is at stake on it."""
+one of them little is at stake on it."""
+UNLIKE_COUNTS = 0.5
+"""Size of d of the number of units that count from which readers are told."""
 _OF_MEANS = ("p_mean", "p_cross", "minimal_detectable_effect")
+_COUNTED_DIGITS = 9  # what follows is rounding, and would be a large d of equal numbers
 _NO_SIZE: Scale = "probability"
 """Scale that does not say how small a gap is, where two others do: certainty alone moves it."""
 Step = tuple[float, float]
@@ -53,16 +56,42 @@ def share_below(pool: FloatArray, falls: FloatArray) -> FloatArray:
     return np.asarray(below / (2 * ordered.size), dtype=np.float64)
 
 
+def units_that_count(reference: Falls) -> float:
+    """Return how many units of a text count, by what each adds to the log odds.
+
+    With f the sizes of what they add, it is (Σ f)² ÷ Σ f²: 1 where one unit decides, n where all of
+    n add the same, and NaN where none adds anything.
+    ``reference`` are the (k,) falls of the reference at each number of units, from 0 or 1.
+    """
+    falls = reference.log_odds
+    if reference.sizes.size and reference.sizes[0] > 0:
+        falls = np.concatenate([[0.0], falls])
+    added = np.abs(np.diff(falls))
+    total = added.sum()
+    if not total > 0:
+        return np.nan
+    return round(float(total**2 / np.square(added).sum()), _COUNTED_DIGITS)
+
+
 class Limits:
     """Chance and reference of one text, by the number of tokens that a step takes.
 
     ``random`` are the falls of r random orders of the tokens, (r, k) at k rising sizes, and
     ``reference`` those of the reference explanation, (k,). Falls are no linear function of the
     size, so that limits of other sizes say nothing of a step: each of its size must be there.
+    ``counting`` is how many units count; see :func:`units_that_count`.
     """
 
-    def __init__(self, random: Falls, reference: Falls, *, higher_is_better: bool) -> None:
+    def __init__(
+        self,
+        random: Falls,
+        reference: Falls,
+        *,
+        higher_is_better: bool,
+        counting: float = math.nan,
+    ) -> None:
         self.random, self.reference = random, reference
+        self.counting = counting
         self._sign = 1.0 if higher_is_better else -1.0
         self._limits = {  # (k,) the mean of the random orders, and the reference
             scale: (self._counted(random, scale).mean(axis=0), self._counted(reference, scale))
@@ -201,6 +230,8 @@ class Rooms:
         skill_a, skill_b: of the first and the second group, on the scale that is shown.
         room_a, room_b: mean room.
         little_room_a, little_room_b: share of texts with a room below :data:`LITTLE_ROOM`.
+        counting_a, counting_b: mean number of units that count; see :func:`units_that_count`.
+        counting_d: d of that number.
     """
 
     skill_a: float = np.nan
@@ -209,10 +240,13 @@ class Rooms:
     room_b: float = np.nan
     little_room_a: float = np.nan
     little_room_b: float = np.nan
+    counting_a: float = np.nan
+    counting_b: float = np.nan
+    counting_d: float = np.nan
 
 
 def tell_nothing(rooms: Mapping[Scale, tuple[float, float]]) -> list[Scale]:
-    """Return the scales on which one group has no room, or over ten times less than the other.
+    """Return the scales on which one group has no room, or over three times less than the other.
 
     There, worse explanations of the group with more room hardly move the gap, so that it is missed
     although the other scales may show it. The scales still count: without them, groups of other

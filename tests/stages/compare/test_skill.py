@@ -168,6 +168,24 @@ def test_a_scale_on_which_one_group_has_no_room_is_named(planted):
     assert skill["verdict"] == "undecided"
     assert max(skill["d_ranks"], skill["d_log_odds"]) < -0.3
     assert max(skill["p_ranks"], skill["p_log_odds"]) < 0.025 < skill["p_probability"]
+    less_sure = planted({"noise": 0.5}, {"base": 2.0}).compared()[0]["skill"]
+    assert "probability_cannot_tell" in less_sure["flags"]
+
+
+@pytest.mark.parametrize(("first", "second", "differ"), [
+    ({"words": 2}, {"words": 5, "base": -3.0}, True),
+    ({}, {"against": 3}, True),
+    ({"n": 10, "words": 1}, {"words": 1}, True),
+    ({}, {"noise": 0.5}, False),
+    ({}, {"base": -3.0}, False),
+    ({}, {"halved": True}, False),
+])  # fmt: skip
+def test_texts_in_which_more_units_count_are_named(planted, first, second, differ):
+    """There skill can err, and what else differs cannot tell whether it does."""
+    skill = planted(first, second).compared()[0]["skill"]
+    assert ("counting_units_differ" in skill["flags"]) == differ
+    assert (abs(skill["counting_d"]) > 0.5) == differ
+    assert (skill["counting_a"] + 0.5 < skill["counting_b"]) == differ
 
 
 class TestDebiasing:

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from methods.training import scores_of
+from methods.training import METHOD_IDS, scores_of
 from metrics.sweep import evaluated
 from tiny_models import ids_of
 
@@ -104,7 +104,7 @@ def test_bits_are_the_same_in_any_batch(family):
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
-@pytest.mark.parametrize("method", [m for m in METHODS.ids() if METHODS.get(m).facts.repeatable])
+@pytest.mark.parametrize("method", METHOD_IDS)
 def test_a_method_scores_the_frame_0_and_never_changes_it(monkeypatch, family, method):
     if METHODS.get(method).facts.path_options and METHODS.get(method).facts.needs_training:
         pytest.skip("needs a file")

@@ -17,7 +17,7 @@ METHOD_FACTS = {id: METHODS.get(id).facts for id in METHODS.ids()}
 WITH_MODEL = [
     id
     for id, facts in METHOD_FACTS.items()
-    if not facts.model_free and facts.repeatable and not facts.needs_training
+    if not (facts.model_free or facts.needs_training or facts.writes) and facts.repeatable
 ]
 # An algorithm of captum that masks tokens.
 MASKING = {"algorithm": "KernelShap", "options": {"n_samples": 8}}

@@ -11,8 +11,12 @@ from hypothesis import strategies as st
 import exparity
 from exparity.methods import METHODS
 
-METHOD_IDS = [id for id in METHODS.ids() if not METHODS.get(id).facts.path_options]
-"""All but those that read files, of which a sweep has none."""
+METHOD_IDS = [
+    id
+    for id in METHODS.ids()
+    if not (METHODS.get(id).facts.path_options or METHODS.get(id).facts.writes)
+]
+"""All but those that read files, of which a sweep has none, and those that a prompt is for."""
 FACTS = ("needs_gradient", "adaptive", "stochastic", "needs_training", "model_free")
 _BY_FACTS = {tuple(getattr(METHODS.get(id).facts, f) for f in FACTS): id for id in METHOD_IDS}
 KINDS = {*_BY_FACTS.values()}

@@ -109,11 +109,18 @@ def test_random_explanations_foresee_nothing():
     assert abs(np.mean(runs)) < 3 * np.std(runs) / np.sqrt(100)
 
 
-@pytest.mark.parametrize("constant", [0.0, 0.7])
-def test_constant_attributions_are_undefined(constant):
+def test_constant_attributions_are_undefined():
     classifier = additive(0.3)
-    weights = explained(classifier, lambda word: constant)
+    weights = explained(classifier, lambda word: 0.7)
     assert np.isnan(evaluate(classifier, weights, "forward_simulation")).all()
+
+
+def test_an_explanation_without_any_attribution_foresees_nothing_and_counts():
+    classifier = additive(0.3)
+    weights = explained(classifier, lambda word: 0.0)
+    assert evaluate(classifier, weights, "forward_simulation").tolist() == [0.0] * len(TEXTS)
+    blind = load_classifier(lambda texts: [[0.25, 0.75]] * len(texts), classes=["no", "yes"])
+    assert np.isnan(evaluate(blind, weights, "forward_simulation")).all()
 
 
 def test_short_texts_and_classifiers_that_do_not_react_are_undefined():

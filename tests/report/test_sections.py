@@ -3,6 +3,7 @@
 import math
 import re
 import tracemalloc
+from dataclasses import replace
 from importlib.util import find_spec
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ from made_up import Results, config, grid_of, make_study
 from report.reading import Page, unpacked
 from support import need
 
+from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact
 from exparity.costs.finished import read_finished
 from exparity.costs.forecast import totals
@@ -24,6 +26,7 @@ from exparity.report.scores import ExampleScores, distribution
 from exparity.report.sections import explanations
 from exparity.report.sections.definitions import source_html, to_html
 from exparity.report.sections.explanations import _example, choose_sets
+from exparity.report.sections.findings import in_plain_words
 from exparity.report.sections.overview import _counted, pieces_of_words
 from exparity.tools.cost import cost
 
@@ -72,6 +75,44 @@ def test_prompts_are_beside_their_runs_and_low_ones_are_marked(tmp_path):
         assert f'<code class="template">&lt;b&gt;{seed}&lt;/b&gt;\n{{text}}</code>' in row
         assert ("<strong>low</strong>" in row) == (seed == 2)
         assert ("0.007" if seed == 2 else "0.900") in row
+
+
+def test_answers_that_cannot_be_read_are_counted_by_group(tmp_path):
+    settings = config(datasets=1, models=1, seeds=2, methods=2, metrics=1)
+    first, _ = settings["methods"]
+    results = Results(make_study(tmp_path / "results", settings, pairs=6))
+    written = {"answer": "a", "answer_words": 4, "foreign_words": 1}
+    for seed in range(2):
+        cell = "data_0", "model_0", seed
+        groups = read_artefact(results.path("predictions", *cell), "predictions")[0]["group"]
+        table, _ = read_artefact(results.path("explanations", *cell, first), "explanations")
+        kept = [
+            name
+            for name in table.column_names
+            if name not in {*written, *layout.levels("explanations")}
+        ]
+        rows = table.select(kept).to_pylist()
+        for row, group in zip(rows, groups.to_pylist(), strict=True):
+            row |= {**written, "named_words": 2 * (group == results.groups[0])}
+        results.write("explanations", rows, *cell, first)
+    grid = grid_of(settings)
+    grid = replace(grid, methods={**grid.methods, first: "self_explanation"})
+    context = Context(gather(results.root, grid), tmp_path)
+    lines = {line.group: line for line in context.written}
+    a, b = results.groups
+    assert (lines[a].unread, lines[a].named_words) == (0, 2)
+    assert (lines[b].unread, lines[b].named_words) == (1, 0)
+    assert lines[b].n_answers == lines[a].n_answers == 12
+    page = render_page(context)
+    section = page[page.index('<section id="self_explanations"') :].partition("</section>")[0]
+    assert re.findall(r">(\d+) %<", section) == ["0", "100"]
+    (export,) = [export for export in context.exports if export.name == "self_explanations"]
+    assert [row["group"] for row in export.rows] == [a, b]
+    (sentence,) = [line for line in in_plain_words(context) if "can be read" in line]
+    assert sentence.endswith(
+        f"0% of 12 answers to {a} texts and 100% of 12 answers to {b} texts; they score 0 and "
+        "count."
+    )
 
 
 class TestDistribution:

@@ -17,6 +17,7 @@ from exparity.config.experiment import Experiment
 from exparity.core.strict import canonical
 from exparity.data.bios import LABELS
 from exparity.data.table import read_prepared
+from exparity.engine import answering
 from exparity.models.heads.label_words import LabelWords
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import Choice, explain_cell
@@ -111,6 +112,45 @@ def test_a_model_from_scratch_learns_to_answer(trained):
     classifier = exparity.load_classifier(str(trained.checkpoint), "cpu")
     assert classifier.class_names == LABELS
     assert_predicted_by(classifier, trained)
+
+
+def test_what_the_model_writes_is_stored_and_a_killed_job_continues(tmp_path, monkeypatch, trained):
+    def explain(path):
+        explain_cell(
+            trained.data,
+            trained.checkpoint,
+            trained.predictions,
+            path,
+            use="self_explanation",
+            params={"question": "Words:", "max_new_tokens": 8},
+            choice=Choice(max_examples=6),
+            machine=CPU,
+        )
+        return read_artefact(path, "explanations")[0]
+
+    monkeypatch.setattr("exparity.jobs.parts.chunk_size", lambda passes: 2)
+    table = explain(tmp_path / "at_once.parquet")
+    for row in table.to_pylist():
+        named = np.array(row["scores"]).any()
+        assert (row["named_words"] > 0) == named
+        assert row["answer_words"] <= len(row["answer"].split())
+        assert row["foreign_words"] <= row["answer_words"]
+    assert any(table["answer"].to_pylist())
+    calls = []
+    inner = answering._written
+
+    def killed(*arguments, **options):
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return inner(*arguments, **options)
+
+    path = tmp_path / "killed.parquet"
+    monkeypatch.setattr(answering, "_written", killed)
+    with pytest.raises(KeyboardInterrupt):
+        explain(path)
+    assert explain(path).equals(table)
+    assert len(calls) == 4 + 4  # two texts of a part that was finished are not asked again
 
 
 def test_training_a_tied_model_trains_its_one_table(tmp_path, data):

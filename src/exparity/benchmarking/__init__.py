@@ -229,9 +229,11 @@ class Benchmark:
         """Return facts of the methods or metrics that need no more than the classifier has."""
         registry = _REGISTRIES[block]
         by_name = {name: registry.get(name).facts for name in registry.ids()}
-        if not self.classifier.is_black_box:
-            return by_name
-        return {name: facts for name, facts in by_name.items() if facts.asks_only}
+        if self.classifier.is_black_box:
+            return {name: facts for name, facts in by_name.items() if facts.asks_only}
+        if self.classifier.head.prompt is None:
+            return {n: facts for n, facts in by_name.items() if not getattr(facts, "writes", False)}
+        return by_name
 
     def _use(
         self, block: Block, ids: Ids | None, default: list[str], all_ids: list[str]

@@ -17,7 +17,7 @@ from exparity.core.validation import defaults_of
 from exparity.counterfactuals import check_groups, label_refusal
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
-from exparity.models.functions import refusal, source_of
+from exparity.models.functions import MUST_WRITE, refusal, source_of
 from exparity.models.heads import HEADS, SEQUENCE, new_head
 from exparity.models.lora import check_base
 
@@ -35,6 +35,7 @@ def check(experiment: ResolvedConfig) -> None:
     check_references(experiment)
     check_prompts(experiment)
     check_functions(experiment)
+    check_writers(experiment)
     check_applies(experiment)
     check_overrides(experiment)
     check_counterfactuals(experiment)
@@ -199,6 +200,22 @@ def check_functions(experiment: ResolvedConfig) -> None:
                 remedy = f"or keep it from dataset '{used_on[0]}' by {block}.{instance_id}.datasets"
                 raise InputError(
                     f"{block}.{instance_id}: {refusal(instance.entry, registry)}, {remedy}"
+                )
+
+
+def check_writers(experiment: ResolvedConfig) -> None:
+    """Check that methods whose explanations the model writes have models that can write."""
+    for method_id, method in experiment.methods.items():
+        if not method.entry.facts.writes:
+            continue
+        for dataset, model in experiment.pairs:
+            spec = experiment.models[model].spec
+            is_prompted = spec.predict is None and HEADS.get(spec.head).facts.prompted
+            if method_id in experiment.applying("methods", dataset) and not is_prompted:
+                raise InputError(
+                    f"methods.{method_id}: {MUST_WRITE}, and models.{model} is none; leave the "
+                    f"method out, or keep it from dataset '{dataset}' by "
+                    f"methods.{method_id}.datasets"
                 )
 
 

@@ -17,7 +17,7 @@ from exparity.engine.black_box import BlackBox
 from exparity.engine.classifier import Classifier, in_evaluation
 from exparity.engine.steadiness import check_bits, numbers_of
 from exparity.explanations import Explanation
-from exparity.models.functions import refusal
+from exparity.models.functions import MUST_WRITE, refusal
 from exparity.models.inputs import check_known, few_of, unknown_id
 from exparity.models.placement import without_gradients
 from exparity.types import Encoding, FloatArray, IntArray, TextLike, is_pair
@@ -121,6 +121,14 @@ def check_asks_only(classifier: Classifier, entry: Entry[Any], registry: Registr
     """Refuse a method or metric that needs more of a black box than answers."""
     if classifier.is_black_box and not entry.facts.asks_only:
         raise InputError(refusal(entry, registry))
+
+
+def check_writes(classifier: Classifier, entry: Entry[Any]) -> None:
+    """Refuse a method whose explanations the model writes for a classifier that cannot write."""
+    if entry.facts.writes and classifier.head.prompt is None:
+        raise InputError(
+            f"method {entry.id}: {MUST_WRITE}; give `prompt` and `words`, or take another method"
+        )
 
 
 def in_own_ids(classifier: Classifier, explanations: Sequence[Explanation]) -> list[Explanation]:

@@ -16,6 +16,7 @@ from exparity.core.calls import array_of, checked_value, listed
 from exparity.core.errors import InputError, shown
 from exparity.explanations import alignment
 from exparity.explanations.markup import notebook_html, token_texts
+from exparity.explanations.named_words import Answer
 from exparity.explanations.units import Unit, Units, units_of
 from exparity.types import (
     FRAME_WORD,
@@ -85,6 +86,7 @@ class Explanation:
         pair: both texts of a pair, whose words are numbered on; None of one text.
         target_name: name of the class, for people; None where unknown.
         written: the text with its words, or both of a pair; words that blanks part if None.
+        answer: what the model wrote, of methods that have it explain itself; None of others.
 
     Raises:
         InputError: the lengths disagree, there is no token, or the rationale or the changed words
@@ -112,6 +114,7 @@ class Explanation:
     pair: tuple[str, str] | None = None
     target_name: str | None = None
     written: Parts | None = None
+    answer: Answer | None = None
 
     def __post_init__(self) -> None:
         where = f"explanation of {checked_value(self.text, str, 'text')!r}: "

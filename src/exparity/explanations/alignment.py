@@ -29,12 +29,22 @@ def of_words(encoding: Encoding, scores: FloatArray) -> FloatArray:
             f"explanation of {encoding.text!r}: {len(scores)} scores for {n_words} words; give one "
             "for each, and the text as a list where words have blanks or marks of their own"
         )
-    with_tokens = np.unique(owners[owners >= 0])
+    with_tokens = owners_of_words(encoding, n_words)
+    held = np.zeros(n_words)
+    np.add.at(held, with_tokens, scores[: len(with_tokens)])
+    return shared(owners, held)
+
+
+def owners_of_words(encoding: Encoding, n_words: int) -> IntArray:
+    """Return the (r,) index of the word whose tokens hold each of the first r words.
+
+    Words without a token of their own are in the token of one before them. Of a text that was cut,
+    r is the number of words that were read, and otherwise that of all.
+    """
+    with_tokens = np.unique(encoding.word_ids[encoding.word_ids >= 0])
     read = int(with_tokens[-1]) + 1 if encoding.truncated else n_words
     places = np.searchsorted(with_tokens, np.arange(read), side="right") - 1
-    held = np.zeros(n_words)
-    np.add.at(held, with_tokens[np.maximum(places, 0)], scores[:read])
-    return shared(owners, held)
+    return np.asarray(with_tokens[np.maximum(places, 0)])
 
 
 def of_tokens(encoding: Encoding, tokens: Sequence[str], scores: FloatArray) -> FloatArray:

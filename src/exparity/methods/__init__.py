@@ -30,6 +30,7 @@ from exparity.core.undisturbed import undisturbed
 from exparity.core.validation import Settings, complete, options_of
 from exparity.engine.encoding import as_list
 from exparity.explanations import Explanation
+from exparity.explanations.named_words import Answer
 from exparity.explanations.units import unit_options
 from exparity.methods._words import Texts as Texts
 from exparity.methods._words import Training as Training
@@ -220,15 +221,25 @@ def explain_encodings(
 ) -> list[Explanation]:
     """Explain texts that are already encoded; ``flags`` receives what readers must know."""
     noticed: set[str] = set()
+    answers: dict[str, Answer] = {}
     scores = attribute(
-        classifier, encodings, targets, origins, flags=noticed, memo=memo, training=training
+        classifier,
+        encodings,
+        targets,
+        origins,
+        flags=noticed,
+        memo=memo,
+        training=training,
+        answers=answers,
     )
     if flags is not None:
         flags |= noticed
     elif noticed:
         log.warning("%s: the scores are flagged %s", origins[0].method, ", ".join(sorted(noticed)))
     rows = zip(encodings, targets, scores, origins, strict=True)
-    return [Explanation.of_encoding(classifier, *row) for row in rows]
+    return [
+        Explanation.of_encoding(classifier, *row, answer=answers.get(row[-1].key)) for row in rows
+    ]
 
 
 def attribute(
@@ -242,18 +253,21 @@ def attribute(
     flags: set[str] | None = None,
     memo: dict[Any, Any] | None = None,
     training: Training | None = None,
+    answers: dict[str, Answer] | None = None,
 ) -> list[FloatArray]:
     """Return the (t,) float64 scores that a method gives to each text, special tokens included.
 
-    Tokens of a prompt get 0. ``rows`` are embeddings that were moved. More at :class:`MethodBatch`.
+    Tokens of a prompt get 0. ``rows`` are embeddings that were moved; ``answers`` receives what the
+    model writes. More at :class:`MethodBatch`.
     """
-    from exparity.engine.preflight import check_asks_only, check_targets
+    from exparity.engine.preflight import check_asks_only, check_targets, check_writes
 
     if not encodings:
         return []
     call = origins[0]
     entry = METHODS.get(call.method)
     check_asks_only(classifier, entry, METHODS)
+    check_writes(classifier, entry)
     options = complete(method_options(entry), call.params, f"method {call.method}")
     check_targets(targets, classifier.n_classes)
     if entry.facts.needs_training:
@@ -277,6 +291,7 @@ def attribute(
         training=training,
         explains=options.pop("explains", "auto"),
         unit=options.pop("unit", "token"),
+        answers={} if answers is None else answers,
     )
     if entry.facts.target == "logit":
         classifier.objective(batch.explains)  # raises for a class that there is not

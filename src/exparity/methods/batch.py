@@ -11,6 +11,7 @@ import numpy as np
 from annotated_types import MinLen
 
 from exparity.core.seeding import generator
+from exparity.explanations.named_words import Answer
 from exparity.explanations.units import Unit, Units, units_of
 from exparity.methods._words import Training
 from exparity.types import BoolArray, Encoding, FloatArray, IntArray, locked
@@ -48,6 +49,7 @@ class MethodBatch:
         explains: function that methods of logits explain; see
             :func:`exparity.methods.logit_options`.
         unit: the option ``unit`` of methods that have it.
+        answers: by key, what the model wrote of each text, of methods with ``writes``.
     """
 
     classifier: Classifier
@@ -63,6 +65,7 @@ class MethodBatch:
     training: Training | None = None
     explains: Explains = "auto"
     unit: Unit = "token"
+    answers: dict[str, Answer] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.encodings)

@@ -37,6 +37,8 @@ class MethodFacts(Facts):
             import libraries.
         caution: receives all options and a transformers model type; returns a warning for the plan,
             or None.
+        writes: True if the model writes the explanation, which only prompted language models do; it
+            may then be empty.
         terms: terms of use beside exparity's licence, such as a patent, or None. A method with
             terms runs only where a config or call names it.
     """
@@ -54,6 +56,7 @@ class MethodFacts(Facts):
     repeatable: bool = True
     check_options: Callable[[Mapping[str, Any]], None] | None = None
     caution: Callable[[Mapping[str, Any], str], str | None] | None = None
+    writes: bool = False
     terms: str | None = None
 
     @property
@@ -64,4 +67,4 @@ class MethodFacts(Facts):
     @property
     def asks_only(self) -> bool:
         """Whether answers about texts are all that it needs of a classifier."""
-        return not self.needs_gradient
+        return not (self.needs_gradient or self.writes)

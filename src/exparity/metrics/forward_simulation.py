@@ -56,16 +56,21 @@ def forward_simulation(
             null.
 
     Returns:
-        (n,) in [−1, 1], higher is better; NaN where a text has fewer than four units, an
-        attribution is not finite, or the attributions or the falls are constant.
+        (n,) in [−1, 1], higher is better; 0 where every attribution is 0, which foresees nothing;
+        NaN where a text has fewer than four units, an attribution is not finite, or the falls are
+        constant, or the attributions at another number.
     """
     values = np.full(len(scores), np.nan)
     for index, (attributions, foresight) in enumerate(zip(scores, foresights, strict=True)):
         predicted = predictions(attributions, foresight.left_out)
         if not len(predicted) or not np.isfinite(predicted).all():
             continue
-        spread = np.ptp(predicted)
-        if spread <= _CONSTANT * np.abs(predicted).max() or foresight.falls.std() < ROUNDING:
+        if foresight.falls.std() < ROUNDING:
+            continue
+        if not np.any(attributions):
+            values[index] = 0.0
+            continue
+        if np.ptp(predicted) <= _CONSTANT * np.abs(predicted).max():
             continue
         pair = predicted, foresight.falls
         if correlate == "spearman":

@@ -88,10 +88,14 @@ def read_function(folder: Path) -> Function | None:
     return function
 
 
+MUST_WRITE = "has the model write, which only a prompted language model (head: label_words) can"
+"""Reason why a classifier that cannot write is refused."""
+
+
 def refusal(entry: Entry[Any], registry: Registry[Any]) -> str:
     """Return the message that a method or metric does not support functions, and which ones do."""
     ids = [name for name in registry.ids() if registry.get(name).facts.asks_only]
-    return (
-        f"{registry.kind} {entry.id}: needs the gradients or weights of a model, and the "
-        f"classifier is a function of texts; take {', '.join(ids[:-1])} or {ids[-1]}"
-    )
+    reason = "needs the gradients or weights of a model, and the classifier is a function of texts"
+    if getattr(entry.facts, "writes", False):
+        reason = MUST_WRITE
+    return f"{registry.kind} {entry.id}: {reason}; take {', '.join(ids[:-1])} or {ids[-1]}"

@@ -25,6 +25,7 @@ CONTENT_FREE = ("N/A", "[MASK]", "")
 """Texts without content, which show the bias of a prompt (Zhao et al. 2021)."""
 _ABSENT = "..."
 _MARKER = "\ue000text\ue000"
+_ANSWER = "\ue000answer\ue000"
 _PROBES = ("N/A", "It was good.", "The 3 of them went home")
 
 
@@ -83,16 +84,7 @@ class Prompt:
         if not spec.chat:
             prefix, suffix = spec.template.split(TEXT)
             return cls(prefix, suffix)
-        system = [{"role": "system", "content": spec.system}] if spec.system is not None else []
-        user = {"role": "user", "content": spec.template.replace(TEXT, _MARKER)}
-        try:
-            rendered: Any = tokenizer.apply_chat_template(
-                [*system, user], tokenize=False, add_generation_prompt=True, enable_thinking=False
-            )
-        except Exception as error:  # a template is a program of the checkpoint's
-            raise InputError(
-                f"chat: the tokenizer's chat template fails: {reason_of(error)}"
-            ) from None
+        rendered = _rendered(tokenizer, _opening(spec))
         if rendered.count(_MARKER) != 1:
             raise InputError(
                 "chat: the tokenizer's chat template does not keep the text once; leave chat out"
@@ -108,6 +100,56 @@ class Prompt:
     def around(self, text: str) -> str:
         """Return the prompt with a text in it."""
         return f"{self.prefix}{text}{self.suffix}"
+
+
+def follow_up(
+    spec: PromptSpec, tokenizer: PreTrainedTokenizerFast, word: str, question: str
+) -> str:
+    """Return what follows a prompt where its answer is a word and a question comes after it.
+
+    The question is a line of its own, or in a chat the next message of the user.
+
+    Raises:
+        InputError: the chat template fails, or does not keep the answer once.
+    """
+    if not spec.chat:
+        return f"{word}\n{question}"
+    answer = {"role": "assistant", "content": _ANSWER}
+    then = {"role": "user", "content": question}
+    rendered = _rendered(tokenizer, [*_opening(spec), answer, then])
+    if rendered.count(_ANSWER) != 1:
+        raise InputError(
+            "chat: the tokenizer's chat template does not keep an answer once, so that nothing can "
+            "be asked after it; leave the method out"
+        )
+    return word + rendered.partition(_ANSWER)[2]
+
+
+def tokens_after(tokenizer: PreTrainedTokenizerFast, prompt: Prompt, text: str) -> list[int]:
+    """Return the tokens of a text that follows the prompt, as they are behind a probe."""
+    probe = prompt.around(_PROBES[1])
+    before, longer = _ids(tokenizer, [probe, probe + text], prompt.special)
+    if longer[: len(before)] == before:
+        return longer[len(before) :]
+    (alone,) = _ids(tokenizer, [text], False)
+    return alone
+
+
+def _opening(spec: PromptSpec) -> list[dict[str, str]]:
+    """Return the messages of a chat up to the text, of which a marker takes the place."""
+    system = [{"role": "system", "content": spec.system}] if spec.system is not None else []
+    return [*system, {"role": "user", "content": spec.template.replace(TEXT, _MARKER)}]
+
+
+def _rendered(tokenizer: PreTrainedTokenizerFast, messages: list[dict[str, str]]) -> str:
+    """Return messages in the tokenizer's chat template, up to where the model answers."""
+    try:
+        rendered: Any = tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
+        )
+    except Exception as error:  # a template is a program of the checkpoint's
+        raise InputError(f"chat: the tokenizer's chat template fails: {reason_of(error)}") from None
+    return str(rendered)
 
 
 def encode_prompt(

@@ -97,9 +97,10 @@ def _wordpiece(specials: list[str], texts: Sequence[str], vocab_size: int) -> An
 
 
 def _byte_level_bpe(specials: list[str], texts: Sequence[str], vocab_size: int) -> Any:
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
     core = Tokenizer(models.BPE())
+    core.decoder = decoders.ByteLevel()
     core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     core.post_processor = processors.ByteLevel(trim_offsets=True)
     trainer = trainers.BpeTrainer(

@@ -37,6 +37,7 @@ from exparity.report.quality import QualityTable, quality_tables
 from exparity.report.reading import read_analysis, read_costs
 from exparity.report.scores import Scores, read_study_scores
 from exparity.report.tables import Table, disparity_tables
+from exparity.report.written import WRITTEN, WrittenLine, written_lines
 
 _WORDS = frozenset(("text", "token", "tokens", "word", "word_a", "word_b", "words"))
 """Columns of texts, and of words of them."""
@@ -126,6 +127,11 @@ class Context:
         return quality_tables(self.study)
 
     @cached_property
+    def written(self) -> Sequence[WrittenLine]:
+        """What models wrote to explain themselves, by group."""
+        return written_lines(self.study)
+
+    @cached_property
     def published(self) -> Mapping[str, Comparison]:
         """Results beside published ones, by kind of study; none if nothing is published."""
         study = self.study
@@ -173,6 +179,7 @@ class Context:
             "ROC curves": lambda: (roc_export(study, table) for table in self.quality_tables),
             "cost": lambda: [self._cost_export()],
             MEANS: lambda: [self._means_export()],
+            WRITTEN: lambda: [self._written_export()],
             "published": self._published_exports,
             **{entry.id: partial(self._exports_of, entry) for entry in self.analyses},
         }
@@ -204,6 +211,10 @@ class Context:
     def _means_export(self) -> Export:
         means = [line for line in self.scores.means if line.method]
         return Export.of(MEANS, "Means of the scores", MeanLine, means)
+
+    def _written_export(self) -> Export:
+        title = "Answers of self-explanations, by group"
+        return Export.of(WRITTEN, title, WrittenLine, self.written)
 
     def _published_exports(self) -> Iterable[Export]:
         return chain.from_iterable(map(comparison_tables, self.published.values()))

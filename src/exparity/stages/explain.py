@@ -184,7 +184,8 @@ def _explaining(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
             for example, explanation in zip(part, explanations, strict=True)
         ]
         if untried:
-            check_attributions(method, [np.array(row["scores"]) for row in rows[:_PROBE]])
+            if not entry.facts.writes:  # an answer may name no word of its text
+                check_attributions(method, [np.array(row["scores"]) for row in rows[:_PROBE]])
             if raised:
                 log.warning("the scores of %s are flagged: %s", method, ", ".join(sorted(raised)))
             untried = False
@@ -254,6 +255,14 @@ def _row(example: Example, explanation: Explanation) -> dict[str, Any]:
             f"example '{example.example_id}': the score {strays[0]:g} overflows float32, the "
             "stored type; divide all scores by a constant"
         )
+    written: dict[str, Any] = {}
+    if (answer := explanation.answer) is not None:
+        written = {
+            "answer": answer.text,
+            "answer_words": answer.n_words,
+            "named_words": answer.named,
+            "foreign_words": answer.foreign,
+        }
     return {
         "example_id": example.example_id,
         "target": explanation.target,
@@ -261,4 +270,5 @@ def _row(example: Example, explanation: Explanation) -> dict[str, Any]:
         "tokens": list(explanation.tokens),
         "word_ids": explanation.word_ids.tolist(),
         "scores": scores.tolist(),
+        **written,
     }

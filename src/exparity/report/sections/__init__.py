@@ -34,6 +34,7 @@ from exparity.report.sections import (
     explanations,
     overview,
 )
+from exparity.report.written import WRITTEN
 from exparity.stats.informative import informative
 from exparity.stats.outlying import OUTLYING, deviations
 
@@ -63,6 +64,10 @@ def _prompts(context: Context) -> Content | None:
             )
     marked = any(row["is_low"] or row["stands_out"] for row in rows)
     return Content({"rows": rows, "outlying": OUTLYING}, unfolded=marked) if rows else None
+
+
+def _self_explanations(context: Context) -> Content | None:
+    return Content({"lines": context.written}) if context.written else None
 
 
 def _accuracy(context: Context) -> Content | None:
@@ -160,6 +165,7 @@ SECTIONS = (
         script="explanations.js",
         shows_texts=True,
     ),
+    Section(WRITTEN, "Self-explanations", _self_explanations),
     Section("accuracy", "Accuracy", _accuracy),
     Section("classifiers", "Quality of the classifiers", _classifiers),
     Section("bias", "Model bias", _bias),

@@ -20,6 +20,7 @@ from exparity.report.verdicts import (
     only_certainty,
     untested_sentences,
 )
+from exparity.report.written import unread_sentences
 
 _COUNTED = {
     "headline": "{clear} results are clear{how}",
@@ -64,6 +65,7 @@ def in_plain_words(context: Context) -> Iterator[str]:
     yield from in_lines(conclusions_of(context))
     for sentence in [*dependence_sentences(study), *small_samples(study, tables)]:
         yield f"Caution: {sentence}"
+    yield from unread_sentences(context.written, study)
     rows = [cell.standing for table in tables for cell in table.cells.values() if cell.standing]
     how = ", by how well explanations foresee the classifier" if is_foreseen(rows) else ""
     for counts in counts_of(rows):

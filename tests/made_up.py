@@ -14,6 +14,7 @@ from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.artefacts.grid import Grid
 from exparity.artefacts.schemas import schema_of
 from exparity.config.experiment import Experiment
+from exparity.report.rows import VerdictRow
 from exparity.stages.compare import compare_model
 from exparity.stages.judge import judge_cells
 from exparity.stats.bootstrap import Draws
@@ -287,7 +288,7 @@ def filled(artefact: str, **values: Any) -> dict:
     return columns | values
 
 
-def verdict_row(verdict: str | None = "different", **changes: Any) -> dict:
+def verdict_row(verdict: str | None = "different", **changes: Any) -> VerdictRow:
     """Return a row of the verdicts artefact: a gap of which three trainings agree."""
     cell = {"dataset": "d", "model": "m", "method": "lime", "metric": "gini", "quantity": "excess"}
     cell |= {"group_a": "a", "group_b": "b", "better_group": "a", "flags": []}
@@ -297,7 +298,8 @@ def verdict_row(verdict: str | None = "different", **changes: Any) -> dict:
     said = dict.fromkeys(("verdict", "verdict_strict", "verdict_right"), verdict)
     unknown = ("share_right_a", "share_right_b", "length_d", "ceiling_a", "ceiling_b", "counting_d")
     sizes |= dict.fromkeys(unknown, NAN)
-    return filled("verdicts", **{**cell, **sizes, **seeds, **said, **changes})
+    columns = filled("verdicts", **{**cell, **sizes, **seeds, **said, **changes})
+    return VerdictRow(**columns)
 
 
 class MadeUp(Results):

@@ -17,12 +17,12 @@ SOURCE = Path(__file__).parents[1] / "src" / "exparity"
 
 # A commit that lowers a count lowers its line here too; no commit raises one.
 MOST = {
-    "pairs": 52,
-    "unpacked": 11,
-    "vague_names": 201,
-    "any": 921,
-    "text_keys": 1128,
-    "long_functions": 13,
+    "pairs": 28,
+    "unpacked": 6,
+    "vague_names": 106,
+    "any": 908,
+    "text_keys": 773,
+    "long_functions": 11,
     "deep_comprehensions": 4,
 }
 

@@ -13,11 +13,13 @@ from support import TINY, tiny
 from exparity import InputError
 from exparity.analyses.debiasing import debiasing_cell
 from exparity.analyses.debiasing.section import findings, outcome_of
+from exparity.artefacts.columns import records
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.grid import Grid
 from exparity.config.cautions import cautions
 from exparity.core.seeding import derive_seed
 from exparity.report.gather import Declared, Study
+from exparity.report.rows import VerdictRow
 from exparity.stages.judge import judge_cells
 from exparity.stats.gap_change import gap_changes
 
@@ -122,7 +124,7 @@ def study(results):
     )  # fmt: skip
     return Study(
         results=results, grid=grid, bias=[], facts={"d": Declared("gender", GROUPS, ("a", "b"))},
-        judged=read_artefact(output, "verdicts")[0].to_pylist(),
+        judged=records(VerdictRow, read_artefact(output, "verdicts")[0]),
     )  # fmt: skip
 
 
@@ -132,8 +134,8 @@ def test_the_section_says_what_is_planted(gap, outcome, tmp_path):
     of = study(tmp_path)
     shown = findings(rows, of)
     (changes,) = shown.values["changes"].values()
-    assert {one["quantity"] for one in changes} == {"change", "excess_change"}
-    assert all(outcome_of(one) == f"{one['verdict']}, {outcome}" for one in changes)
+    assert {change.quantity for change in changes} == {"change", "excess_change"}
+    assert all(outcome_of(change) == f"{change.verdict}, {outcome}" for change in changes)
     html = page_of("debiasing", shown, of)
     assert outcome in html
     assert "nan" not in html

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from analyses.page import page_of
-from made_up import Results
+from made_up import Results, verdict_row
 
 from exparity.analyses.positive_control import control_power, control_scores
 from exparity.analyses.positive_control.section import findings
@@ -51,12 +51,9 @@ def study(root, texts=80, seeds=range(4), collapsed=(), noise=0.2):
 def page(rows, cells=1):
     pairs = [*dict.fromkeys((row["dataset"], row["model"]) for row in rows)]
     judged = [
-        {
-            "dataset": dataset, "stands": True, "verdict": "undecided", "quantity": "score",
-            "metric_kind": "simulatability",
-        }
+        verdict_row("undecided", dataset=dataset, metric_kind="simulatability")
         for dataset, _ in pairs
-    ] * cells  # fmt: skip
+    ] * cells
     known = SimpleNamespace(
         place=lambda dataset, model: f"{dataset}, {model}",
         pairs=pairs,

@@ -15,6 +15,7 @@ from exparity.published.study import Key, load_study
 from exparity.report.context import Context
 from exparity.report.gather import Declared, Study
 from exparity.report.reading import read_analysis
+from exparity.report.rows import ClassifierBias
 
 
 @pytest.fixture
@@ -24,9 +25,9 @@ def made(tmp_path):
 
 def study(made):
     declared = Declared("gender", GROUPS, ("female", "male"))
+    ids = {"dataset": "geco", "model": "ola"}
     bias = [
-        {"dataset": "geco", "model": "ola", "seed": seed, "quantity": quantity, "group": group,
-         "group_b": "", "class_name": name, "value": value, "flags": []}
+        ClassifierBias(quantity, group, "", name, value, 100, **ids, seed=seed)
         for seed in (0, 1)
         for quantity, group, name, value in (
             ("accuracy", "", "", 0.9 + 0.02 * seed), ("tpr", "", "male", 0.9),

@@ -1,7 +1,9 @@
 """The questions of an auditor, which a page of one training ends with."""
 
+from dataclasses import replace
+
 import pytest
-from made_up import config, grid_of, make_study, options_of
+from made_up import config, grid_of, make_study, options_of, verdict_row
 from report.pages import page_of
 
 from exparity.report.gather import gather
@@ -31,7 +33,7 @@ def test_the_page_of_one_training_ends_with_every_question_answered(tmp_path):
         assert answer.rstrip().endswith(".")
     assert "Yes: every row" in end
     study = gather(tmp_path, grid_of(settings))
-    words = _words(study, {**study.judged[0], "method": "gradient"})
+    words = _words(study, replace(study.judged[0], method="gradient"))
     assert "relies most in texts of male on “" in words
     assert "in texts of female on “she”, " in words
 
@@ -54,4 +56,4 @@ def test_the_page_of_one_training_ends_with_every_question_answered(tmp_path):
     ],
 )
 def test_a_gap_is_told_in_draws_of_two_texts_and_skill_by_how_far_explanations_go(gap, said):
-    assert said in _in_plain_numbers({**ROW, **gap})
+    assert said in _in_plain_numbers(verdict_row(**{**ROW, **gap}))

@@ -26,10 +26,9 @@ from exparity.report.verdicts import (
     is_alike,
     is_decided,
     is_gap,
-    is_random,
     verdict_of,
 )
-from exparity.stats.verdicts import RANKS, VERDICTS, is_description
+from exparity.stats.verdicts import RANKS, VERDICTS
 
 GROUPS = ("north", "east", "south", "west")
 WORDS = [*(verdict.id for verdict in VERDICTS), None]
@@ -53,21 +52,21 @@ def judged(study, seed):
     gates = {}
     rows = []
     for row in study.judged:
-        if row["stands"] and not is_random(row):
+        if row.stands and not row.is_random:
             word = words[rng.integers(len(words))]
             d = float(rng.choice([-1.5, -0.3, 0.3, 1.5]))
-            cell = tuple(row[name] for name in ("dataset", "model", "method", "metric"))
+            cell = (row.dataset, row.model, row.method, row.metric)
             gate = gates.setdefault(cell, float(rng.choice([0.001, 0.4])))
-            is_higher_better = row["metric_direction"] != "lower" or row["quantity"] == "skill"
-            favoured = row["group_a"] if (d > 0) == is_higher_better else row["group_b"]
+            is_higher_better = row.metric_direction != "lower" or row.quantity == "skill"
+            favoured = row.group_a if (d > 0) == is_higher_better else row.group_b
             has_gate = word and len(study.declared("data_0").groups) > 2
-            row = {
-                **row,
+            row = replace(
+                row,
                 **{"verdict": word, "verdict_strict": word, "d": d, "rms_gap": abs(d)},
-                "flags": [] if word else ["too_few"],
-                "better_group": None if is_description(row) else favoured,
-                "omnibus_p_bh": gate if has_gate else math.nan,
-            }
+                flags=[] if word else ["too_few"],
+                better_group=None if row.is_description else favoured,
+                omnibus_p_bh=gate if has_gate else math.nan,
+            )
         rows.append(row)
     return replace(study, judged=rows)
 
@@ -87,7 +86,7 @@ def test_answers_agree_with_the_verdicts(study, seed):
     drawn = judged(study(), seed)
     rows = drawn.standing
     _, gaps, *_, advice = answers_of(drawn)
-    tested = [row for row in rows if row["verdict"]]
+    tested = [row for row in rows if row.verdict]
     if not tested:
         assert gaps.startswith("Unknown")
         assert "differ" not in gaps
@@ -98,7 +97,7 @@ def test_answers_agree_with_the_verdicts(study, seed):
                 assert any(is_gap(row) and favoured_group(row) == favoured
                            and other_group(row) == unfavoured for row in rows)  # fmt: skip
     for favoured in re.findall(r"(\w+) texts (?:have|are more conc|foresee)", gaps):
-        assert any(is_gap(row) and verdict_of(row["verdict"]).favours for row in rows)
+        assert any(is_gap(row) and verdict_of(row.verdict).favours for row in rows)
         assert favoured in GROUPS
     for said in re.findall(r"(\d+) of (\d+) pairs", gaps):
         assert int(said[0]) <= int(said[1]) == 6
@@ -107,10 +106,10 @@ def test_answers_agree_with_the_verdicts(study, seed):
     if "all 6 pairs of the 4 groups are alike" in gaps:
         assert any(map(is_alike, rows))
     if "groups differ with" in gaps and "but no pair" in gaps:
-        assert any(row["omnibus_p_bh"] <= 0.025 for row in rows)
+        assert any(row.omnibus_p_bh <= 0.025 for row in rows)
     if all(map(is_alike, rows)):
         assert "differ with" not in gaps
-    undecided = sum(not is_decided(row["verdict"]) for row in tested)
+    undecided = sum(not is_decided(row.verdict) for row in tested)
     for said in re.findall(r"(\d+) of (\d+) tested comparisons", advice):
         assert [*map(int, said)] == [undecided, len(tested)]
     if "Nothing, for these groups" in advice:
@@ -157,7 +156,7 @@ def test_lines_on_all_groups_are_on_terminal_and_page(study, seed):
         line for line in console.file.getvalue().splitlines() if ", all groups: " in line
     ]
     has_several = len(drawn.declared("data_0").groups) > 2
-    n_cells = len({(row["model"], row["metric"]) for row in drawn.standing})
+    n_cells = len({(row.model, row.metric) for row in drawn.standing})
     assert len(on_page) == len(on_terminal) == has_several * n_cells
     for line in on_page:
         if "groups differ with" in line:

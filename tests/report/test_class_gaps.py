@@ -14,6 +14,7 @@ from exparity.report.failures import Failures
 from exparity.report.figures import write_figures
 from exparity.report.figures.class_gaps import class_gaps_figure
 from exparity.report.figures.style import WIDTHS, house_style
+from exparity.report.rows import ClassifierBias
 
 OCCUPATIONS = ("nurse", "surgeon")
 ORDERS = [("male", "female"), ("female", "male")]
@@ -38,11 +39,10 @@ def study_of(folder, order=("male", "female")):
     for model, seed, recipe in (("bert", 0, ""), ("bert", 1, ""), ("bert_cda", 0, "cda")):
         shifted = [(quantity, name, value + 0.02 * seed) for quantity, name, value in rows]
         classifier(folder, "bios", model, seed, recipe, shifted, order)
-        ids = {"dataset": "bios", "model": model, "seed": seed, "flags": []}
+        ids = {"dataset": "bios", "model": model, "seed": seed}
         bias += [
-            {**ids, "quantity": q, "class_name": c, "value": v, "group": order[0]}
-            | {"group_b": order[1]}
-            for q, c, v in shifted
+            ClassifierBias(quantity, *order, name, value, 1, **ids)
+            for quantity, name, value in shifted
         ]
     trained = [(0, "female")] * 3 + [(0, "male")] + [(1, "male")] * 2
     data = [
@@ -120,5 +120,5 @@ def test_figures_are_written_for_every_rate_and_only_with_counterfactuals(tmp_pa
     first = {path.name: path.read_bytes() for path in folder.iterdir()}
     write_figures(study, [], folder, Failures(), class_gaps(study, {}))
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
-    study.bias = [row for row in study.bias if row["quantity"] != "flip_rate"]
+    study.bias = [row for row in study.bias if row.quantity != "flip_rate"]
     assert class_gaps(study, {}) == []

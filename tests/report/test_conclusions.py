@@ -20,7 +20,6 @@ from exparity.report.provenance import ArtefactOrigin
 from exparity.report.render import render_page
 from exparity.report.sections.findings import in_plain_words
 from exparity.report.terminal import verdicts_of
-from exparity.report.verdicts import is_random
 from exparity.stats.planted import SHARES, PlantedGap
 
 CLASSIFIER, GAPS, SOURCES, METHOD, NEXT = (
@@ -33,7 +32,7 @@ CLASSIFIER, GAPS, SOURCES, METHOD, NEXT = (
 
 
 def test_rows_that_do_not_count_are_counted():
-    accuracy = SimpleNamespace(whole={"dataset": "posts", "n": 300})
+    accuracy = SimpleNamespace(whole=SimpleNamespace(dataset="posts", n=300))
     origins = [ArtefactOrigin("explanations", {"dataset": "posts"}, {"rows": n}) for n in (9, 300)]
     context = SimpleNamespace(origins=origins, study=SimpleNamespace(accuracies=[accuracy]))
     (partly,) = partly_explained(context)
@@ -61,9 +60,9 @@ def untested(study, flag, n=None):
     """The study with the first n of its standing cells not tested."""
     rows, left = [], len(study.judged) if n is None else n
     for row in study.judged:
-        if row["stands"] and not is_random(row) and left:
+        if row.stands and not row.is_random and left:
             left -= 1
-            row = {**row, "verdict": None, "verdict_strict": None, "flags": [flag]}
+            row = replace(row, verdict=None, verdict_strict=None, flags=[flag])
         rows.append(row)
     return replace(study, judged=rows)
 
@@ -100,7 +99,7 @@ def test_where_nothing_was_tested_everything_says_what_was_not_measured_and_why(
 
 def test_what_could_not_be_tested_is_not_called_a_lack_of_random_explanations(tested):
     study = untested(tested, "collapsed")
-    unknown = [{**row, "gap_chance": math.nan} for row in study.judged]
+    unknown = [replace(row, gap_chance=math.nan) for row in study.judged]
     text = answers_of(replace(study, judged=unknown))[SOURCES].text
     assert text == "Unknown: nothing could be tested."
 
@@ -120,7 +119,7 @@ def test_page_terminal_and_audit_count_the_same_cells_with_those_not_tested(test
 
 def test_texts_that_were_left_out_come_before_other_texts(tested):
     undecided = [
-        row if is_random(row) else {**row, "verdict": "undecided"} for row in tested.judged
+        row if row.is_random else replace(row, verdict="undecided") for row in tested.judged
     ]
     context = Context(replace(tested, judged=undecided), tested.results)
     origins = [ArtefactOrigin("explanations", {"dataset": "data_0"}, {"rows": 10})]
@@ -143,7 +142,7 @@ def study(tmp_path_factory):
 def changed(study, rows_of, **changes):
     """The study with changed columns in the standing rows that are chosen."""
     rows = [
-        {**row, **changes} if row["stands"] and not is_random(row) and rows_of(row) else row
+        replace(row, **changes) if row.stands and not row.is_random and rows_of(row) else row
         for row in study.judged
     ]
     return replace(study, judged=rows)
@@ -185,11 +184,11 @@ def test_anchors_of_evidence_are_sections_of_the_page(study):
 def test_a_classifier_that_serves_one_group_worse_comes_first(study):
     rows = []
     for row in study.bias:
-        value = {"male": 0.95, "female": 0.55}.get(row["group"], row["value"])
-        if row["quantity"] == "accuracy":
-            row = {**row, "value": value}
-        if row["quantity"] == "accuracy_gap":
-            row = {**row, "value": 0.4, "ci_low": 0.2, "ci_high": 0.6}
+        value = {"male": 0.95, "female": 0.55}.get(row.group, row.value)
+        if row.quantity == "accuracy":
+            row = replace(row, value=value)
+        if row.quantity == "accuracy_gap":
+            row = replace(row, value=0.4, ci_low=0.2, ci_high=0.6)
         rows.append(row)
     answers = answers_of(replace(study, bias=rows))
     assert "is right for 95 of 100 male and 55 of 100 female texts" in answers[CLASSIFIER].text
@@ -198,11 +197,11 @@ def test_a_classifier_that_serves_one_group_worse_comes_first(study):
 
 
 def test_equally_served_groups_are_no_reason_to_deal_with_anything(study):
-    alike = [{**row, "certainty_d": 0.0} for row in study.judged]
+    alike = [replace(row, certainty_d=0.0) for row in study.judged]
     rows = [
-        {**row, "value": 0.9} if row["quantity"] == "accuracy" else
-        {**row, "value": 0.0, "ci_low": -0.1, "ci_high": 0.1}
-        if row["quantity"] == "accuracy_gap" else row
+        replace(row, value=0.9) if row.quantity == "accuracy" else
+        replace(row, value=0.0, ci_low=-0.1, ci_high=0.1)
+        if row.quantity == "accuracy_gap" else row
         for row in study.bias
     ]  # fmt: skip
     text = answers_of(replace(study, bias=rows, judged=alike))[CLASSIFIER].text
@@ -213,7 +212,7 @@ def test_equally_served_groups_are_no_reason_to_deal_with_anything(study):
 def test_gaps_are_told_with_the_levels_of_both_groups(study):
     facts = {"verdict": "different", "better_group": "male", "mean_a": 0.41, "mean_b": 0.32}
     facts |= {"d": 0.5, "quantity": "score", "skill_a": math.nan, "skill_b": math.nan}
-    planted = changed(study, lambda row: row["dataset"] == "data_1", **facts)
+    planted = changed(study, lambda row: row.dataset == "data_1", **facts)
     text = answers_of(planted)[GAPS].text
     assert "On data_1, model_0, male texts have the better scores: " in text
     assert "0.41 (female 0.32)" in text
@@ -225,7 +224,7 @@ def test_where_the_next_training_may_favour_another_group_it_is_told_how_many_do
     facts |= {"seeds_above": 1, "seeds_below": 4}
 
     def told(verdict):
-        cells = changed(study, lambda row: row["dataset"] == "data_1", **facts, verdict=verdict)
+        cells = changed(study, lambda row: row.dataset == "data_1", **facts, verdict=verdict)
         return answers_of(cells)[GAPS].text
 
     assert "0.63 (male 0.42, in 4 of 5 trainings)" in told("considerable")
@@ -236,12 +235,12 @@ def test_a_gap_of_scores_alone_is_named_as_what_not_to_say(study):
     """Where scores differ and what stands does not, nothing is concluded of explanations."""
     rows = []
     for row in study.judged:
-        if is_random(row):
+        if row.is_random:
             rows.append(row)
-        elif row["quantity"] == "score":
-            rows.append({**row, "verdict": "different", "d": 1.0, "better_group": "male"})
+        elif row.quantity == "score":
+            rows.append(replace(row, verdict="different", d=1.0, better_group="male"))
         else:
-            rows.append({**row, "verdict": "undecided"})
+            rows.append(replace(row, verdict="undecided"))
     text = answers_of(replace(study, judged=rows))[NEXT].text
     assert "Do not say that male texts are explained better because their scores are better" in text
 
@@ -249,8 +248,8 @@ def test_a_gap_of_scores_alone_is_named_as_what_not_to_say(study):
 def test_sources_of_the_largest_gap_add_up_in_words(study):
     parts = {"gap_chance": 0.2, "gap_room": 0.1, "gap_explanations": 0.1, "estimate": 0.4}
     rows = [
-        {**row, **parts, "verdict": "different", "d": 1.0, "better_group": "male"}
-        if row["quantity"] == "score" else row
+        replace(row, **parts, verdict="different", d=1.0, better_group="male")
+        if row.quantity == "score" else row
         for row in study.judged
     ]  # fmt: skip
     text = answers_of(replace(study, judged=rows))[SOURCES].text

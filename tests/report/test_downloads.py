@@ -8,7 +8,6 @@ from made_up import config, grid_of, make_study
 
 from exparity.report.downloads import verdict_lines, verdicts_export
 from exparity.report.gather import gather
-from exparity.report.verdicts import is_random
 
 
 @pytest.fixture(scope="module")
@@ -19,21 +18,21 @@ def study(tmp_path_factory):
 
 
 def test_a_line_for_each_comparison_that_stands(study):
-    standing = [row for row in study.judged if row["stands"] and not is_random(row)]
+    standing = [row for row in study.judged if row.stands and not row.is_random]
     lines = verdict_lines(study)
     assert len(lines) == len(standing) == 16
     for line, row in zip(lines, standing, strict=True):
-        assert line.level_a == f"${row['mean_a']:.2f}$"
-        assert line.verdict.startswith(row["verdict"])
+        assert line.level_a == f"${row.mean_a:.2f}$"
+        assert line.verdict.startswith(row.verdict)
         assert line.groups == "male, female"
 
 
 def test_favoured_groups_unbounded_intervals_and_reasons_are_written(study):
-    place = next(i for i, r in enumerate(study.judged) if r["stands"] and not is_random(r))
+    place = next(i for i, r in enumerate(study.judged) if r.stands and not r.is_random)
 
     def line(**changes):
         rows = list(study.judged)
-        rows[place] = {**rows[place], **changes}
+        rows[place] = replace(rows[place], **changes)
         return verdict_lines(replace(study, judged=rows))[0]
 
     different = line(verdict="different", better_group="male", rms_low=0.3, rms_high=math.inf)

@@ -27,7 +27,6 @@ from exparity.report.names import fitted
 from exparity.report.picture import RANDOM, RANDOM_SCORES, picture_of
 from exparity.report.spreads import score_spread
 from exparity.report.tables import as_it_stands, disparity_tables, quantity_of
-from exparity.report.verdicts import is_random
 
 SETTINGS = config(datasets=1, models=2, seeds=3, methods=3, metrics=2)
 
@@ -69,12 +68,12 @@ def test_every_tile_says_its_verdict_its_side_and_its_size(small):
     """As the verdicts artefact has them: in words where a tile is alone in its cell."""
     (panel,) = picture_of(small)
     (model,) = panel.models
-    judged = {k[2:4]: of["excess"] for k, of in small.verdicts.items() if k[1] == model}
+    judged = {k[2:4]: cell.excess for k, cell in small.verdicts.items() if k[1] == model}
     judged |= {
-        (line, row["metric"]): row
+        (line, row.metric): row
         for line, quantity in ((RANDOM, "random_excess"), (RANDOM_SCORES, "random_score"))
-        for row in filter(is_random, small.judged)
-        if (row["quantity"], row["model"]) == (quantity, model)
+        for row in small.judged
+        if (row.quantity, row.model) == (quantity, model)
     }
     assert [line.name for line in panel.lines][-2:] == [RANDOM, RANDOM_SCORES]
     with house_style():
@@ -83,8 +82,8 @@ def test_every_tile_says_its_verdict_its_side_and_its_size(small):
     for method, line in zip([*small.methods, RANDOM, RANDOM_SCORES], panel.lines, strict=True):
         for metric, (tile,) in zip(small.metrics, line.cells, strict=True):
             row = judged[method, metric]
-            assert tile.verdict.id == row["verdict"]
-            assert tile.size == f"R {row['rms_low']:.2f}–{row['rms_high']:.2f}"
+            assert tile.verdict.id == row.verdict
+            assert tile.size == f"R {row.rms_low:.2f}–{row.rms_high:.2f}"
             words = f"{tile.verdict.label}: {tile.favoured}".removesuffix(": ")
             assert words in said
             said.remove(tile.size)

@@ -3,12 +3,14 @@
 ``python tests/report/test_findings.py`` writes the words anew; read them before you commit.
 """
 
+import math
 from pathlib import Path
 from types import SimpleNamespace
 
 from exparity.core.settings import StudyStatistics
 from exparity.report.cautions import finding_cautions
 from exparity.report.gather import Accuracy
+from exparity.report.rows import ClassifierBias, JudgedCell, VerdictRow
 from exparity.report.sections.findings import finding_words
 from exparity.report.templating import html_environment
 from exparity.report.verdicts import certainty, moved, only_certainty, sentence_of, skill_line
@@ -19,14 +21,15 @@ KINDS = {"comprehensiveness": "higher", "sufficiency": "lower", "gini": "higher"
 KINDS["forward_simulation"] = "higher"
 
 
+ROW = {"dataset": "d", "model": "m", "method": "lime", "metric": "comprehensiveness"}
+ROW |= {"group_a": "men", "group_b": "women"}
+
+
 def judged(d, verdict, **more):
     """What may be concluded of the excess of a cell."""
-    return {
-        "quantity": "excess", "group_a": "men", "group_b": "women", "n_seeds": 1, "d": d,
-        "seeds_above": int(d > 0), "seeds_below": int(d < 0), "rms_gap": NAN, "rms_low": NAN,
-        "rms_high": NAN, "minimal_detectable_effect_corrected": 0.4, "verdict": verdict,
-        "verdict_strict": verdict, **more,
-    }  # fmt: skip
+    gap = {"d": d, "n_seeds": 1, "seeds_above": int(d > 0), "seeds_below": int(d < 0)}
+    gap |= {"minimal_detectable_effect_corrected": 0.4, "verdict": verdict}
+    return ROW | {"quantity": "excess", "verdict_strict": verdict, **gap, **more}
 
 
 COMPARED = ("comprehensiveness", "sufficiency")
@@ -40,23 +43,28 @@ def study_of(
     more = {"dataset": "d", "model": "bert", "quantity": "excess", "stands": True}
     cells = {}
     for (method, metric), row in verdicts.items():
-        own = {"method": method, "metric": metric, "better_group": _better(metric, row["d"])}
-        own |= {"metric_kind": _facts(metric).kind, "metric_direction": KINDS[metric]}
-        own |= {"headline": metric in headline}
-        cells["bert", method, metric] = {"excess": {**own, **more, **row}}
+        facts = {"method": method, "metric": metric, "better_group": _better(metric, row["d"])}
+        facts |= {"metric_kind": _facts(metric).kind, "metric_direction": KINDS[metric]}
+        facts |= {"headline": metric in headline}
+        judged_row = VerdictRow(**{**row, **facts, **more, "quantity": row["quantity"]})
+        cells["bert", method, metric] = JudgedCell({"excess": judged_row})
     table = SimpleNamespace(
         dataset="d", group_a="men", group_b="women",
-        judged=[of["excess"] for of in cells.values() if of["excess"]["verdict"]],
+        judged=[cell.standing for cell in cells.values() if cell.standing.verdict],
         cells={
-            key: SimpleNamespace(verdicts=of, standing=of["excess"], flags=flags)
-            for key, of in cells.items()
+            key: SimpleNamespace(verdicts=cell, standing=cell.standing, flags=flags)
+            for key, cell in cells.items()
         },
     )  # fmt: skip
-    whole = {"dataset": "d", "model": "bert", "seed": 0, "value": accuracy, "n": 200, "flags": []}
-    by_group = {"men": {"value": 0.95, "n": 100}, "women": {"value": accuracy, "n": 100}}
+    ids = {"dataset": "d", "model": "bert", "seed": 0}
+    whole = ClassifierBias("accuracy", "", "", "", accuracy, 200, **ids)
+    by_group = {
+        group: ClassifierBias("accuracy", group, "", "", value, 100, **ids)
+        for group, value in {"men": 0.95, "women": accuracy}.items()
+    }
     study = SimpleNamespace(
         rows=tests * len(cells), tests=tests * len(cells),
-        judged=[row for of in cells.values() for row in of.values()],
+        judged=[row for cell in cells.values() for row in cell.rows.values()],
         pairs=[("d", "bert")], seeds=list(seeds), run=run, one_training=len(seeds) == 1,
         statistics=StudyStatistics(), accuracies=[Accuracy(whole, by_group)],
         dependence={"d": {"test": v}},
@@ -163,11 +171,11 @@ def doubtful(verdict="different", **changes):
 
 def three_groups():
     """Two pairs of groups with a cell each, whose scores differ and whose skill does not."""
-    cell = {name: {**row, "certainty_d": 0.1, **ONE_SCALE} for name, row in skill(0.19).items()}
+    cell = skill(0.19, certainty_d=0.1, **ONE_SCALE)
     study, tables = many_pairs([0.4, 0.4])
     for table in tables:
-        for of in table.cells.values():
-            of.verdicts = cell
+        for named in table.cells.values():
+            named.verdicts = cell
     groups = ("men", "women", "others")
     study.declared = lambda _: SimpleNamespace(groups=groups, classes=("a", "b"))
     study.dependence = {"d": {"test": 1.0}}
@@ -212,20 +220,19 @@ STUDIES = {
 
 def row(verdict, **more):
     """A row of the verdicts artefact."""
-    return {
-        "quantity": "score", "group_a": "Afro-Caribbean", "group_b": "white", "n_seeds": 3,
-        "better_group": "white",
-        "seeds_above": 1, "seeds_below": 2, "d": -0.5, "rms_gap": 0.75, "rms_low": 0.25,
-        "rms_high": float("inf"), "minimal_detectable_effect_corrected": 1.25, "verdict": verdict,
-        "verdict_strict": "undecided", "stands": True, "headline": True, **more,
-    }  # fmt: skip
+    gap = {"d": -0.5, "rms_gap": 0.75, "rms_low": 0.25, "rms_high": math.inf, "n_seeds": 3}
+    gap |= {"seeds_above": 1, "seeds_below": 2, "better_group": "white"}
+    gap |= {"group_a": "Afro-Caribbean", "group_b": "white", "stands": True, "headline": True}
+    gap |= {"verdict": verdict, "verdict_strict": "undecided"}
+    gap["minimal_detectable_effect_corrected"] = 1.25
+    return VerdictRow(**{**ROW, "quantity": "score", **gap, **more})
 
 
 def skill(d, verdict="undecided", **more):
     """The rows of a cell whose scores and excess differ."""
     judged = {"score": row("different", d=1.12, stands=False)}
     judged["excess"] = row("different", quantity="excess", d=0.59, stands=False)
-    return judged | {"skill": row(verdict, quantity="skill", d=d, **more)}
+    return JudgedCell(judged | {"skill": row(verdict, quantity="skill", d=d, **more)})
 
 
 BARE = {"flags": ["not_relative"]}
@@ -266,17 +273,20 @@ CELLS = {
     "as sure of both": skill(0.19, certainty_d=0.1, **ONE_SCALE),
     "of a rationale": skill(0.19, certainty_d=0.9, **{**ONE_SCALE, "d_ranks": NAN}),
     "skill differs": skill(0.19, "different", certainty_d=0.9, **MEASURED),
-    "no skill": {"score": row("equivalent"), "excess": row("undecided", quantity="excess")},
+    "no skill": JudgedCell(
+        {"score": row("equivalent"), "excess": row("undecided", quantity="excess")}
+    ),
 }
 
 
 def sentences():
-    for name, one in ROWS.items():
-        yield f"{name}: {sentence_of(one, 0.2)}"
+    for name, shown in ROWS.items():
+        yield f"{name}: {sentence_of(shown, 0.2)}"
     for name, cell in CELLS.items():
-        yield f"{name}: {moved(cell)}|{only_certainty(cell, 0.2)}|{skill_line(cell)}"
-    bert, gpt = row("equivalent", model="bert", certainty_d=-0.914), row("equivalent", model="gpt")
-    yield certainty([bert, bert, {**gpt, "certainty_d": 0.1}, {**gpt, "certainty_d": NAN}], 0.2)
+        yield f"{name}: {moved(cell)}|{only_certainty(cell, 0.2)}|{skill_line(cell.skill)}"
+    bert = row("equivalent", model="bert", certainty_d=-0.914)
+    others = [row("equivalent", model="gpt", certainty_d=d) for d in (0.1, NAN)]
+    yield certainty([bert, bert, *others], 0.2)
 
 
 def said():

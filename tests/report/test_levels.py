@@ -31,24 +31,24 @@ def test_a_panel_for_each_dataset_and_metric_that_comes_first(study):
 
 def test_rows_are_methods_with_verdicts_and_random_explanations_without(study):
     rows = {
-        (row["method"], row["group"]): row
+        (row.method, row.group): row
         for row in study.levels
-        if row["dataset"] == "data_0" and row["metric"] == "comprehensiveness"
-        if row["quantity"].removeprefix("random_") == "excess"
+        if row.dataset == "data_0" and row.metric == "comprehensiveness"
+        if row.quantity.removeprefix("random_") == "excess"
     }
     plot = level_panels(study)[0].plot
     assert {row.name for row in plot.rows} == {"Gradient", "Gradient × input", RANDOM}
     judged = {
-        study.display("method", row["method"]): row["verdict"]
+        study.display("method", row.method): row.verdict
         for row in study.judged
-        if row["dataset"] == "data_0" and row["metric"] == "comprehensiveness"
-        if row["stands"] and row["method"] in study.methods
+        if row.dataset == "data_0" and row.metric == "comprehensiveness"
+        if row.stands and row.method in study.methods
     }
     for row in plot.rows:
         assert row.word == ("" if row.name == RANDOM else judged[row.name])
         assert "male " in row.text
     for row in rows.values():
-        assert row["ci_low"] < row["level"] < row["ci_high"]
+        assert row.ci_low < row.level < row.ci_high
 
 
 def test_levels_are_a_download(study):
@@ -60,7 +60,7 @@ def test_gaps_that_are_divided_are_drawn(study):
     assert sources_plot(study) is None  # no gap in scores is shown
     parts = {"gap_chance": 0.3, "gap_room": -0.1, "gap_explanations": 0.2, "estimate": 0.4}
     rows = [
-        {**row, **parts, "verdict": "different", "d": 1.0} if row["quantity"] == "score" else row
+        replace(row, **parts, verdict="different", d=1.0) if row.quantity == "score" else row
         for row in study.judged
     ]
     plot = sources_plot(replace(study, judged=rows))

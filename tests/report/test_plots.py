@@ -21,6 +21,11 @@ def rows_of(dataset="d"):
     ]
 
 
+def columns_of(*arguments, **columns):
+    """A row of verdicts as users have it."""
+    return vars(verdict_row(*arguments, **columns))
+
+
 def texts(axes):
     return [t.get_text() for t in axes.texts]
 
@@ -28,11 +33,11 @@ def texts(axes):
 class TestVerdicts:
     def test_a_panel_for_each_dataset_with_what_stands_of_each_cell(self):
         rows = [
-            verdict_row(),
-            verdict_row("undecided", quantity="score"),
-            verdict_row(metric="sufficiency", better_group="b"),
-            verdict_row("equivalent", method="", quantity="random_excess", d=0.0),
-            verdict_row("undecided", dataset="e"),
+            columns_of(),
+            columns_of("undecided", quantity="score"),
+            columns_of(metric="sufficiency", better_group="b"),
+            columns_of("equivalent", method="", quantity="random_excess", d=0.0),
+            columns_of("undecided", dataset="e"),
         ]
         figure = exparity.plot_verdicts(rows)
         first, second = figure.axes
@@ -83,7 +88,7 @@ class TestTests:
 
 class TestWhere:
     def test_a_notebook_shows_what_a_cell_returns(self):
-        figure = exparity.plot_verdicts([verdict_row()], width=2)
+        figure = exparity.plot_verdicts([columns_of()], width=2)
         data, size = figure._repr_png_()
         assert data.startswith(b"\x89PNG")
         assert size["width"] == 260
@@ -92,6 +97,6 @@ class TestWhere:
         from matplotlib import pyplot
 
         before = dict(matplotlib.rcParams)
-        exparity.plot_verdicts([verdict_row()])
+        exparity.plot_verdicts([columns_of()])
         assert dict(matplotlib.rcParams) == before
         assert not pyplot.get_fignums()

@@ -178,8 +178,9 @@ class TestPage:
         gaps = {f"d_{scale}": -0.25 for scale in ("ranks", "log_odds", "probability")}
         more = {"quantity": "skill", "flags": ["no_room"], "stands": True, **measured, **gaps}
         cells = known.verdicts.values()
-        judged = [{**of["score"], "stands": False} for of in cells]
-        known = replace(known, judged=[*judged, *({**of["excess"], **more} for of in cells)])
+        judged = [replace(cell.score, stands=False) for cell in cells]
+        judged += [replace(cell.excess, **more) for cell in cells]
+        known = replace(known, judged=judged)
         cells = cell_data(disparity_tables(known), 0.2)["cells"]
         assert all("reach 50 %, and those of fem" in line for line in cells["skill"])
         assert all(re.search("by log odds −0.25 .*a gap has to", line) for line in cells["skill"])

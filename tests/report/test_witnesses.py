@@ -123,7 +123,7 @@ def test_one_witness_agrees_with_nobody():
      ("correctness", MARKS), ("complexity", None), (None, None)],
 )  # fmt: skip
 def test_the_kind_of_a_metric_is_its_witness(kind, witness):
-    (row,) = standing([verdict_row(metric_kind=kind)])
+    (row,) = standing([vars(verdict_row(metric_kind=kind))])
     assert row["witness"] == witness
 
 
@@ -132,7 +132,7 @@ def test_the_table_is_on_the_page_and_its_sentence_in_the_second_answer(tmp_path
     study = gather(make_study(tmp_path, settings, pairs=8), grid_of(settings))
     assert witness_tables(study) == []  # removal alone
     other = {"sufficiency": "communication"}
-    judged = [{**row, "witness": other.get(row["metric"], REMOVAL)} for row in study.judged]
+    judged = [replace(row, witness=other.get(row.metric, REMOVAL)) for row in study.judged]
     context = Context(replace(study, judged=judged), study.results)
     (table,) = witness_tables(context.study)
     assert table.witnesses == [REMOVAL, READER]

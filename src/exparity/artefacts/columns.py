@@ -72,12 +72,28 @@ def _of_record(kind: type[Any]) -> Iterator[str]:
 
 
 def records(kind: type[Record], rows: pa.Table | Iterable[Row]) -> list[Record]:
-    """Return the rows of a table as records of a dataclass, whose attributes name columns."""
-    names = [attribute.name for attribute in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    """Return the rows of a table as records of a dataclass, whose attributes name columns.
+
+    Where a row lacks a column, the attribute has its default.
+    """
+    attributes = dataclasses.fields(kind)  # type: ignore[arg-type]
+    optional = {attribute.name for attribute in attributes if _has_default(attribute)}
+    names = [attribute.name for attribute in attributes]
     if isinstance(rows, pa.Table):
+        names = [name for name in names if name in rows.column_names or name not in optional]
         columns = [rows.column(name).to_pylist() for name in names]
-        return [kind(*values) for values in zip(*columns, strict=True)]
-    return [kind(*(row[name] for name in names)) for row in rows]
+        return [
+            kind(**dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)
+        ]
+    return [
+        kind(**{name: row[name] for name in names if name in row or name not in optional})
+        for row in rows
+    ]
+
+
+def _has_default(attribute: dataclasses.Field[Any]) -> bool:
+    missing = dataclasses.MISSING
+    return attribute.default is not missing or attribute.default_factory is not missing
 
 
 KEY = fields("example_id group: string", "match_id: string?")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import yaml
 
 from exparity.core.grouping import grouped
 from exparity.report.gather import Declared, Study
 from exparity.report.reading import mean_and_sd
+from exparity.report.rows import ClassifierBias
 from exparity.report.templating import asset
 
 RATES = {
@@ -38,6 +40,11 @@ class BiasLine(NamedTuple):
     group: str
     group_b: str
     class_name: str
+
+    @classmethod
+    def of(cls, row: ClassifierBias) -> BiasLine:
+        """Return the line that shows a row."""
+        return cls(row.quantity, row.group, row.group_b, row.class_name)
 
     @property
     def signed(self) -> bool:
@@ -109,11 +116,11 @@ def bias_tables(study: Study, kind: Kind = "bias") -> list[BiasTable]:
     tables = []
     for dataset, models in study.models.items():
         declared = study.declared(dataset)
-        rows = [row for row in study.bias if row["dataset"] == dataset]
-        names = known[any(row["quantity"] == "flip_rate" for row in rows)]
+        rows = [row for row in study.bias if row.dataset == dataset]
+        names = known[any(row.quantity == "flip_rate" for row in rows)]
         measured = grouped(
-            (row for row in rows if row["quantity"] in names),
-            lambda row: (BiasLine(*(row[name] for name in BiasLine._fields)), row["model"]),
+            (row for row in rows if row.quantity in names),
+            lambda row: (BiasLine.of(row), row.model),
         )
         if not (declared.groups and measured):
             continue
@@ -130,10 +137,13 @@ def bias_tables(study: Study, kind: Kind = "bias") -> list[BiasTable]:
 
 def _place(declared: Declared, line: BiasLine) -> list[int]:
     """Return the place of a line of a dataset: by quantity, class and groups, the whole first."""
-    classes, groups = ("", *declared.classes), ("", *declared.groups)
-    orders = zip((list(_NAMES), groups, groups, classes), line, strict=True)
-    quantity, group, group_b, class_name = (order.index(name) for order, name in orders)
-    return [quantity, class_name, group, group_b]
+    groups = ("", *declared.groups)
+    return [
+        list(_NAMES).index(line.quantity),
+        ("", *declared.classes).index(line.class_name),
+        groups.index(line.group),
+        groups.index(line.group_b),
+    ]
 
 
 def _wanted(line: BiasLine, declared: Declared) -> bool:
@@ -143,13 +153,13 @@ def _wanted(line: BiasLine, declared: Declared) -> bool:
     return len(declared.classes) > 2 or line.class_name != declared.classes[0]
 
 
-def _cell(rows: Sequence[Mapping[str, Any]]) -> BiasCell:
-    values = [row["value"] for row in rows if row["value"] == row["value"]]
+def _cell(rows: Sequence[ClassifierBias]) -> BiasCell:
+    values = [row.value for row in rows if not math.isnan(row.value)]
     mean, sd = mean_and_sd(values)
     return BiasCell(
         mean=mean,
         sd=sd,
         runs=len(values),
         undefined_runs=len(rows) - len(values),
-        collapsed_runs=sum("collapsed" in row["flags"] for row in rows),
+        collapsed_runs=sum("collapsed" in row.flags for row in rows),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from operator import itemgetter
+from operator import attrgetter
 
 from exparity.core.formats import percent
 from exparity.core.grouping import grouped
@@ -12,7 +12,8 @@ from exparity.report.picture import listed
 from exparity.report.tables import Table, by_dataset
 from exparity.report.verdicts import detectable, is_decided
 
-INSEPARABLE, DEPENDENT = 0.99, 0.3
+INSEPARABLE = 0.99
+DEPENDENT = 0.3
 """Cramér's V of label and group from which readers are warned."""
 _LARGE = 0.8
 """|d| that a sample must be able to show; a large effect (Cohen 1988, §2.2)."""
@@ -35,11 +36,11 @@ def finding_cautions(study: Study, tables: Sequence[Table]) -> list[str]:
 def collapsed_sentences(study: Study) -> Iterator[str]:
     """Yield a sentence per dataset with classifiers that predict one class."""
     collapsed = [a.whole for a in study.accuracies if a.collapsed]
-    for dataset, of_dataset in grouped(collapsed, itemgetter("dataset")).items():
+    for dataset, classifiers in grouped(collapsed, attrgetter("dataset")).items():
         names = []
-        for model, of_model in grouped(of_dataset, itemgetter("model")).items():
-            seeds = ", ".join(map(str, sorted(row["seed"] for row in of_model)))
-            names.append(f"{model} (training{'s' if len(of_model) > 1 else ''} {seeds})")
+        for model, trainings in grouped(classifiers, attrgetter("model")).items():
+            seeds = ", ".join(map(str, sorted(training.seed for training in trainings)))
+            names.append(f"{model} (training{'s' if len(trainings) > 1 else ''} {seeds})")
         yield (
             f"On {dataset}, these classifiers predict one class for every test example, and their "
             f"explanations are not counted: {', '.join(names)}."
@@ -86,12 +87,13 @@ def numbers_of(by_split: Mapping[str, float]) -> str:
 
 def _guessing(study: Study) -> Iterator[str]:
     """Yield a sentence for each classifier that is right no more often than a guess."""
-    for a in study.accuracies:
-        dataset, share = a.whole["dataset"], a.whole["value"]
-        if share <= 1 / len(study.declared(dataset).classes) and not a.collapsed:
+    for accuracy in study.accuracies:
+        whole = accuracy.whole
+        n_classes = len(study.declared(whole.dataset).classes)
+        if whole.value <= 1 / n_classes and not accuracy.collapsed:
             yield (
-                f"On {study.display('dataset', dataset)}, {a.whole['model']} (training "
-                f"{a.whole['seed']}) is right for {percent(share)} of the texts, no more than a "
+                f"On {study.display('dataset', whole.dataset)}, {whole.model} (training "
+                f"{whole.seed}) is right for {percent(whole.value)} of the texts, no more than a "
                 "guess would be. Was it trained for these classes, in this order?"
             )
 
@@ -101,13 +103,14 @@ def small_samples(study: Study, tables: Sequence[Table]) -> Iterator[str]:
     trainings = "" if study.one_training else " or trainings"
     least = f"{_LARGE} standard deviations"
     for dataset, pairs in by_dataset(tables).items():
-        hopeless, large = [], []
+        hopeless: list[Table] = []
+        large: list[Table] = []
         for table in pairs:
             judged = table.judged
             flags = {flag for cell in table.cells.values() for flag in cell.flags}
             if flags & {"cannot_pass", "too_few"}:
                 hopeless.append(table)
-            elif detectable(judged) > _LARGE and not any(is_decided(r["verdict"]) for r in judged):
+            elif detectable(judged) > _LARGE and not any(is_decided(row.verdict) for row in judged):
                 large.append(table)
         for chosen, sentence in (
             (hopeless, "too few texts to show any difference, in some results."),

@@ -18,7 +18,7 @@ from exparity.report.svg import (
     segments,
     vertical_axis,
 )
-from exparity.report.tables import Row
+from exparity.types import Row
 
 _AXIS = 42  # pixels for the numbers of a vertical axis
 _PANEL = 154  # two beside each other in the dialog of a phone

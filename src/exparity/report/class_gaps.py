@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from operator import attrgetter
 
-from exparity.artefacts.columns import Row
 from exparity.artefacts.files import read_artefact
 from exparity.core.grouping import grouped
 from exparity.published.gaps import GapComparison
@@ -17,6 +16,7 @@ from exparity.published.output import Comparison
 from exparity.report.bias import RATES
 from exparity.report.gather import Study
 from exparity.report.reading import mean_and_sd
+from exparity.report.rows import ClassifierBias
 
 _METRICS = {"tpr_gap": "sg_tpr", "causal_tpr_gap": "cg_tpr"}
 _METRICS |= {"fpr_gap": "sg_fpr", "causal_fpr_gap": "cg_fpr"}
@@ -54,13 +54,13 @@ def class_gaps(study: Study, published: Mapping[str, Comparison]) -> list[ClassG
     theirs = _published(comparison) if isinstance(comparison, GapComparison) else {}
     sign = comparison.study.sign if isinstance(comparison, GapComparison) else None
     gaps = []
-    with_causal = {row["dataset"] for row in study.bias if row["quantity"] == "flip_rate"}
+    with_causal = {row.dataset for row in study.bias if row.quantity == "flip_rate"}
     quantities = {f"{kind}{rate}_gap" for rate in RATES for kind in ("", "causal_")}
-    ids = itemgetter("dataset", "model", "group", "group_b", "class_name")
+    ids = attrgetter("dataset", "model", "group", "group_b", "class_name")
     rows = (
         row
         for row in study.bias
-        if row["dataset"] in with_causal and row["quantity"] in quantities and row["class_name"]
+        if row.dataset in with_causal and row.quantity in quantities and row.class_name
     )
     shares = {dataset: _shares(study, dataset) for dataset in with_causal}
     for key, cell in grouped(rows, ids).items():
@@ -69,7 +69,8 @@ def class_gaps(study: Study, published: Mapping[str, Comparison]) -> list[ClassG
         share = _share(shares[dataset], class_name, group, group_b)
         direction = sign(group, group_b) if sign else 0
         for rate in RATES:
-            statistical, causal = f"{rate}_gap", f"causal_{rate}_gap"
+            statistical = f"{rate}_gap"
+            causal = f"causal_{rate}_gap"
             gaps.append(
                 ClassGap(
                     dataset=dataset,
@@ -102,12 +103,12 @@ def _signed(
     return None if gap is None or not direction else direction * gap
 
 
-def _by_quantity(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    return grouped(rows, itemgetter("quantity"))
+def _by_quantity(rows: Sequence[ClassifierBias]) -> dict[str, list[ClassifierBias]]:
+    return grouped(rows, attrgetter("quantity"))
 
 
-def _mean(rows: Sequence[Row]) -> float | None:
-    return mean_and_sd([row["value"] for row in rows])[0]
+def _mean(rows: Sequence[ClassifierBias]) -> float | None:
+    return mean_and_sd([row.value for row in rows])[0]
 
 
 def _published(comparison: GapComparison) -> dict[tuple[str, str, str], float]:

@@ -197,7 +197,7 @@ class Context:
         return verdicts_export(self.study)
 
     def _levels_export(self) -> Export:
-        rows = self.study.levels
+        rows = [*map(vars, self.study.levels)]
         return Export("levels", "Levels of each group", schema_of("levels"), rows)
 
     def _cost_export(self) -> Export:

@@ -22,7 +22,7 @@ from exparity.report.preference import favoured_group, levels_of
 from exparity.report.quality import QualityTable
 from exparity.report.tables import Table
 from exparity.report.templating import asset, text_environment
-from exparity.report.verdicts import is_random, untested_text, verdict_of
+from exparity.report.verdicts import judgement_of, untested_text
 from exparity.stats.multiplicity import CELL_IDS
 from exparity.stats.seeds import has_both_signs, sd_of_effects
 
@@ -61,15 +61,16 @@ def _write_table(export: Export, folder: Path, facts: Mapping[str, Any]) -> None
 
 def disparity_export(study: Study, table: Table) -> Export:
     """Return a disparity table in the published form, with its LaTeX."""
-    a, b = table.group_a, table.group_b
+    pair = (table.group_a, table.group_b)
+    higher = {1: table.group_a, -1: table.group_b, 0: None}
     rows = [
         {
-            **dict(zip(CELL_IDS, (table.dataset, *key, a, b), strict=True)),
+            **dict(zip(CELL_IDS, (table.dataset, *key, *pair), strict=True)),
             "significant_runs": cell.significant,
             "total_runs": cell.total,
             "mean_cohens_d": cell.mean_d,
             "considerable": cell.considerable,
-            "higher_group": {1: a, -1: b, 0: None}[cell.direction],
+            "higher_group": higher[cell.direction],
             "flags": list(cell.flags),
             "mean_cohens_d_all": cell.mean_d_all,
             "sd_cohens_d_all": sd_of_effects(cell.tests["score"]),
@@ -79,8 +80,8 @@ def disparity_export(study: Study, table: Table) -> Export:
     ]
     name = study.display("dataset", table.dataset)
     return Export(
-        file_name("disparity", table.dataset, a, b),
-        f"Disparity on {name}, {a} and {b}",
+        file_name("disparity", table.dataset, *pair),
+        f"Disparity on {name}, {table.group_a} and {table.group_b}",
         _columns("disparity"),
         rows,
         latex=_latex("table.tex.j2", study=study, table=table),
@@ -107,19 +108,20 @@ def verdict_lines(study: Study) -> list[VerdictLine]:
     lines = []
     for row in study.standing:
         levels = levels_of(row)
-        verdict = row["verdict"] or untested_text(row)
-        favours = bool(row["verdict"]) and verdict_of(row["verdict"]).favours
-        favoured = favoured_group(row) if favours else None
+        judgement = judgement_of(row)
+        verdict = untested_text(row) if judgement is None else judgement.id
+        is_sided = judgement is not None and judgement.favours
+        favoured = favoured_group(row) if is_sided else None
         lines.append(
             VerdictLine(
-                study.display("dataset", row["dataset"]),
-                row["model"],
-                study.display("method", row["method"]),
-                study.display("metric", row["metric"]),
-                f"{row['group_a']}, {row['group_b']}",
-                _level(levels, row["group_a"]),
-                _level(levels, row["group_b"]),
-                _interval(row["rms_low"], row["rms_high"]),
+                study.display("dataset", row.dataset),
+                row.model,
+                study.display("method", row.method),
+                study.display("metric", row.metric),
+                f"{row.group_a}, {row.group_b}",
+                _level(levels, row.group_a),
+                _level(levels, row.group_b),
+                _interval(row.rms_low, row.rms_high),
                 f"{verdict}: {favoured}" if favoured else verdict,
             )
         )
@@ -138,7 +140,7 @@ def _level(levels: Mapping[str, float], group: str) -> str:
 
 def verdicts_export(study: Study) -> Export:
     """Return all rows of verdicts but those of random explanations; in LaTeX those that stand."""
-    judged = [row for row in study.judged if not is_random(row)]
+    judged = [vars(row) for row in study.judged if not row.is_random]
     latex = _latex("verdicts.tex.j2", rows=verdict_lines(study))
     return Export("verdicts", "Verdicts", schema_of("verdicts"), judged, latex=latex)
 

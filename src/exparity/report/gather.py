@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 from pyarrow.compute import is_in
 
 from exparity.artefacts import layout
+from exparity.artefacts.columns import Record, records
 from exparity.artefacts.files import read_artefact, read_tables
 from exparity.artefacts.grid import Grid
 from exparity.artefacts.schemas import check_schema
@@ -25,18 +26,23 @@ from exparity.metrics import METRICS
 from exparity.metrics.facts import ARROWS, MetricFacts
 from exparity.report.names import display_name
 from exparity.report.reading import read_analysis
-from exparity.report.verdicts import is_random, run_of
+from exparity.report.rows import (
+    ClassifierBias,
+    LevelRow,
+    VerdictRow,
+    Verdicts,
+    cells_of,
+)
+from exparity.report.verdicts import run_of
 from exparity.stats.dependence import cramers_v_by_split
 from exparity.stats.informative import of_quantity
-from exparity.stats.multiplicity import CELL_IDS
 from exparity.stats.verdicts import HEADLINE
+from exparity.types import Row
 
 Ids = tuple[str | int, ...]
 """Ids of a file, in the order of its path: dataset, model, seed, method, metric."""
-Row = Mapping[str, Any]
 # Rows of a file that are read at once, where few of them are kept.
 _ROWS_AT_ONCE = 4096
-Verdicts = Mapping[tuple[str, ...], Mapping[str, Row]]
 
 
 @dataclass(frozen=True)
@@ -54,15 +60,15 @@ class Declared:
 
 
 class Accuracy(NamedTuple):
-    """Rows of the bias artefact on the accuracy of one classifier."""
+    """The accuracy of one classifier."""
 
-    whole: Row  # of all test examples
-    by_group: Mapping[str, Row]
+    whole: ClassifierBias  # of all test examples
+    by_group: Mapping[str, ClassifierBias]
 
     @property
     def collapsed(self) -> bool:
         """Whether one class is predicted for every example."""
-        return "collapsed" in self.whole["flags"]
+        return "collapsed" in self.whole.flags
 
 
 @dataclass(frozen=True)
@@ -71,10 +77,10 @@ class Study:
 
     results: Path
     grid: Grid
-    bias: Sequence[Row]  # rows of the bias artefacts, with the ids of their cells
+    bias: Sequence[ClassifierBias]
     facts: Mapping[str, Declared]  # by dataset
     tests: Sequence[Row] = ()  # rows of the disparity artefact
-    judged: Sequence[Row] = ()  # rows of the verdicts artefact
+    judged: Sequence[VerdictRow] = ()
 
     @property
     def title(self) -> str:
@@ -114,17 +120,18 @@ class Study:
     @cached_property
     def models(self) -> Mapping[str, Sequence[str]]:
         """Models by dataset."""
-        return {d: [m for _, m in of] for d, of in grouped(self.pairs, itemgetter(0)).items()}
+        by_dataset = grouped(self.pairs, itemgetter(0))
+        return {dataset: [model for _, model in pairs] for dataset, pairs in by_dataset.items()}
 
     @cached_property
     def accuracies(self) -> Sequence[Accuracy]:
         """Accuracy of every classifier."""
-        rows = [row for row in self.bias if row["quantity"] == "accuracy"]
-        measured = grouped(rows, itemgetter("dataset", "model", "seed"))
+        rows = [row for row in self.bias if row.quantity == "accuracy"]
+        measured = grouped(rows, attrgetter("dataset", "model", "seed"))
         accuracies = []
         for dataset, model in self.pairs:
             for seed in self.seeds:
-                by_name = {row["group"]: row for row in measured[dataset, model, seed]}
+                by_name = {row.group: row for row in measured[dataset, model, seed]}
                 by_group = {group: by_name[group] for group in self.declared(dataset).groups}
                 accuracies.append(Accuracy(by_name[""], by_group))
         return accuracies
@@ -137,8 +144,11 @@ class Study:
             path = self.path("data", dataset=dataset)
             if self.declared(dataset).groups and path.is_file():
                 table = read_artefact(path, "data")[0]
-                columns = (table.column(name).to_pylist() for name in ("label", "group", "split"))
-                by_dataset[dataset] = cramers_v_by_split(*columns)
+                by_dataset[dataset] = cramers_v_by_split(
+                    table.column("label").to_pylist(),
+                    table.column("group").to_pylist(),
+                    table.column("split").to_pylist(),
+                )
         return by_dataset
 
     @cached_property
@@ -148,23 +158,23 @@ class Study:
 
     @cached_property
     def verdicts(self) -> Verdicts:
-        """Verdicts of cells by dataset, model, method, metric and groups, and then by quantity."""
-        return by_cell_and_quantity(row for row in self.judged if not is_random(row))
+        """Verdicts of cells."""
+        return cells_of(self.judged)
 
     @cached_property
-    def standing(self) -> Sequence[Row]:
+    def standing(self) -> Sequence[VerdictRow]:
         """The rows of methods that stand, one for each comparison."""
-        return [row for row in self.judged if row["stands"] and not is_random(row)]
+        return [row for row in self.judged if row.stands and not row.is_random]
 
     @cached_property
-    def levels(self) -> Sequence[Row]:
+    def levels(self) -> Sequence[LevelRow]:
         """Rows of the levels artefacts of its models that there are, of its metrics."""
-        rows: list[Row] = []
+        rows: list[LevelRow] = []
         for dataset, model in self.pairs:
             path = self.path("levels", dataset=dataset, model=model)
             if path.is_file():
-                rows += read_artefact(path, "levels")[0].to_pylist()
-        return [row for row in rows if row["metric"] in self.metrics]
+                rows += records(LevelRow, read_artefact(path, "levels")[0])
+        return [row for row in rows if row.metric in self.metrics]
 
     @property
     def has_several_models(self) -> bool:
@@ -184,7 +194,7 @@ class Study:
     @property
     def one_training(self) -> bool:
         """Whether something is compared, and no cell over several trainings."""
-        return bool(self.rows) and all(row["n_seeds"] < 2 for row in self.judged)
+        return bool(self.rows) and all(row.n_seeds < 2 for row in self.judged)
 
     def metric_facts(self, metric: str) -> MetricFacts:
         """Return the facts of a metric's instance."""
@@ -225,11 +235,10 @@ class Study:
         """Return the path of a cell's file."""
         return self.results / layout.path_of(artefact, ids)
 
-    def by_example(self, artefact: str, **ids: str | int) -> dict[str, Row]:
-        """Return the rows of a cell's file by example; none if there is no file."""
+    def read_records(self, kind: type[Record], artefact: str, **ids: str | int) -> list[Record]:
+        """Return the rows of a cell's file as records; none if there is no file."""
         path = self.path(artefact, **ids)
-        rows = read_artefact(path, artefact)[0].to_pylist() if path.is_file() else ()
-        return {row["example_id"]: row for row in rows}
+        return records(kind, read_artefact(path, artefact)[0]) if path.is_file() else []
 
     def columns(self, artefact: str, *names: str, **ids: str | int) -> pa.Table | None:
         """Return columns of a cell's file; None if there is no file."""
@@ -240,69 +249,98 @@ class Study:
             check_schema(path, artefact, file.schema_arrow)
             return file.read(columns=list(names), use_threads=False)
 
-    def rows_of(self, artefact: str, examples: Collection[str], **ids: str | int) -> dict[str, Row]:
-        """Return the rows of some examples of a cell's file; none if there is no file."""
+    def records_of(
+        self, kind: type[Record], artefact: str, examples: Collection[str], **ids: str | int
+    ) -> list[Record]:
+        """Return the rows of some examples of a cell's file as records; none without a file."""
         path = self.path(artefact, **ids)
         if not path.is_file():
-            return {}
+            return []
         wanted = pa.array(sorted(examples), pa.string())
-        rows: list[Row] = []
+        rows: list[Record] = []
         with open_sealed(path) as file:
             check_schema(path, artefact, file.schema_arrow)
             for batch in file.iter_batches(_ROWS_AT_ONCE, use_threads=False):
-                rows += batch.filter(is_in(batch["example_id"], wanted)).to_pylist()
-        return {row["example_id"]: row for row in rows}
+                chosen = batch.filter(is_in(batch.column("example_id"), wanted))
+                rows += records(kind, pa.Table.from_batches([chosen]))
+        return rows
 
-    def display(self, kind: str, id: str) -> str:
+    def display(self, kind: str, instance: str) -> str:
         """Return the name of an instance in tables: its implementation's, or its own id."""
         uses: Mapping[str, str] = getattr(self, f"{kind}s")
-        names = {instance: display_name(kind, use, instance) for instance, use in uses.items()}
+        names = {other: display_name(kind, use, other) for other, use in uses.items()}
         # Instances of one implementation would look the same, as would two plug-ins of one name.
-        others = [*(name for i, name in names.items() if i != id), *(names.keys() - {id})]
-        return id if names[id] in others else names[id]
+        taken = [name for other, name in names.items() if other != instance]
+        taken += names.keys() - {instance}
+        return instance if names[instance] in taken else names[instance]
 
-    def name(self, kind: str, id: str) -> str:
+    def name(self, kind: str, instance: str) -> str:
         """Return the name of an instance in figures, with an arrow towards better values."""
         if kind == "model":
-            return visible(id)
-        own = visible(self.display(kind, id))
-        return f"{own} {self.arrow(id)}" if kind == "metric" else own
+            return visible(instance)
+        name = visible(self.display(kind, instance))
+        return f"{name} {self.arrow(instance)}" if kind == "metric" else name
 
 
 def gather(results: Path, grid: Grid) -> Study:
     """Read the artefacts of a grid."""
     bias = [row for row in read_analysis(results, grid, "bias") if row["seed"] in grid.seeds]
     tests = read_tables(layout.paths_of(results, grid, "disparity"), "disparity").to_pylist()
+    judged = records(VerdictRow, read_analysis(results, grid, "judge"))
+    facts = {
+        row["dataset"]: Declared(row["attribute"], row["groups"], row["labels"]) for row in bias
+    }
     return Study(
         results=results,
         grid=grid,
-        bias=bias,
-        facts={
-            row["dataset"]: Declared(row["attribute"], row["groups"], row["labels"]) for row in bias
-        },
-        tests=_in_order(tests, grid),
-        judged=_in_order(read_analysis(results, grid, "judge"), grid),
+        bias=records(ClassifierBias, bias),
+        facts=facts,
+        tests=_in_order(tests, grid, _ids_of_test),
+        judged=_in_order(judged, grid, lambda row: _ids_of_verdict(row, grid)),
     )
 
 
-def _in_order(rows: Sequence[Row], grid: Grid) -> list[Row]:
+class _GridIds(NamedTuple):
+    """Ids by which rows are ordered; random explanations have an empty method."""
+
+    dataset: str
+    model: str
+    seed: int
+    method: str
+    metric: str
+
+
+def _ids_of_test(test: Row) -> _GridIds:
+    method = "" if test["quantity"].startswith("random_") else test["method"]
+    return _GridIds(test["dataset"], test["model"], test["seed"], method, test["metric"])
+
+
+def _ids_of_verdict(row: VerdictRow, grid: Grid) -> _GridIds:
+    method = "" if row.is_random else row.method
+    return _GridIds(row.dataset, row.model, grid.seeds[0], method, row.metric)
+
+
+def _in_order(
+    rows: Iterable[Record], grid: Grid, ids_of: Callable[[Record], _GridIds]
+) -> list[Record]:
     """Return the rows of a grid in the order of the config."""
-    in_grid = []
     methods = ["", *grid.methods]
     metrics = ["", *grid.metrics]
+    in_grid: list[tuple[tuple[int, ...], Record]] = []
     for row in rows:
-        place: Sequence[tuple[Any, Sequence[Any]]] = (
-            ((row["dataset"], row["model"]), grid.pairs),
-            (row.get("seed", grid.seeds[0]), grid.seeds),
-            ("" if is_random(row) else row["method"], methods),
-            (row["metric"], metrics),
-        )
-        if all(id in ids for id, ids in place):
-            in_grid.append(([ids.index(id) for id, ids in place], row))
+        ids = ids_of(row)
+        pair = (ids.dataset, ids.model)
+        if (
+            pair in grid.pairs
+            and ids.seed in grid.seeds
+            and ids.method in methods
+            and ids.metric in metrics
+        ):
+            place = (
+                grid.pairs.index(pair),
+                grid.seeds.index(ids.seed),
+                methods.index(ids.method),
+                metrics.index(ids.metric),
+            )
+            in_grid.append((place, row))
     return [row for _, row in sorted(in_grid, key=itemgetter(0))]
-
-
-def by_cell_and_quantity(rows: Iterable[Row]) -> Verdicts:
-    """Return rows of the verdicts artefact by cell and quantity; see :attr:`Study.verdicts`."""
-    cells = grouped(rows, itemgetter(*CELL_IDS))
-    return {ids: {row["quantity"]: row for row in of_cell} for ids, of_cell in cells.items()}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from operator import attrgetter
 
 from exparity.core.formats import joined
 from exparity.core.grouping import grouped
-from exparity.report.tables import Row
-from exparity.report.verdicts import is_alike, is_gap, is_random
+from exparity.report.rows import VerdictRow
+from exparity.report.verdicts import is_alike, is_gap
 from exparity.stats.verdicts import SHARE_OF_CLAIM
 
 _CELL = ("dataset", "model", "method", "metric")
@@ -26,14 +26,14 @@ class OverAllGroups:
         alpha: of the study.
     """
 
-    rows: Sequence[Row]
+    rows: Sequence[VerdictRow]
     p: float
     alpha: float
 
     @property
     def is_tested(self) -> bool:
         """Whether any pair is."""
-        return any(row["verdict"] for row in self.rows)
+        return any(row.verdict for row in self.rows)
 
     @property
     def differs(self) -> bool:
@@ -57,12 +57,12 @@ class OverAllGroups:
         return "all alike" if all(map(is_alike, self.rows)) else "no group shown to differ"
 
 
-def over_all_groups(rows: Sequence[Row], alpha: float) -> list[OverAllGroups]:
+def over_all_groups(rows: Sequence[VerdictRow], alpha: float) -> list[OverAllGroups]:
     """Return what is known of all groups, for each method and metric with three groups or more.
 
     ``rows`` are standing rows of methods.
     """
-    cells = grouped((row for row in rows if not is_random(row)), itemgetter(*_CELL))
+    cells = grouped((row for row in rows if not row.is_random), attrgetter(*_CELL))
     return [
         OverAllGroups(pairs, min(map(_corrected, pairs)), alpha)
         for pairs in cells.values()
@@ -70,14 +70,13 @@ def over_all_groups(rows: Sequence[Row], alpha: float) -> list[OverAllGroups]:
     ]
 
 
-def _corrected(row: Row) -> float:
+def _corrected(row: VerdictRow) -> float:
     """Return the corrected p-value of all groups; infinity of a pair without."""
-    p = float(row.get("omnibus_p_bh", math.nan))
-    return math.inf if math.isnan(p) else p
+    return math.inf if math.isnan(row.omnibus_p_bh) else row.omnibus_p_bh
 
 
 def lines_over_all_groups(
-    rows: Sequence[Row],
+    rows: Sequence[VerdictRow],
     alpha: float,
     display: Callable[[str, str], str] = lambda _kind, name: name,
 ) -> Iterator[str]:
@@ -85,12 +84,12 @@ def lines_over_all_groups(
 
     ``display`` returns the name of an id, given its kind.
     """
-    metric_of = itemgetter("dataset", "model", "metric")
+    metric_of = attrgetter("dataset", "model", "metric")
     by_metric = grouped(over_all_groups(rows, alpha), lambda cell: metric_of(cell.rows[0]))
     for (dataset, model, metric), cells in by_metric.items():
         words = []
         for word, alike in grouped(cells, lambda cell: cell.word).items():
-            methods = [display("method", cell.rows[0]["method"]) for cell in alike]
+            methods = [display("method", cell.rows[0].method) for cell in alike]
             words.append(f"{word} with {joined(methods)}")
         place = f"{display('dataset', dataset)}, {model}, {display('metric', metric)}"
         yield f"{place}, all groups: {'; '.join(words)}"

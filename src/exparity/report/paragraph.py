@@ -10,7 +10,7 @@ from statistics import median
 from exparity.core.formats import capitalised, in_sentence, joined, signed
 from exparity.report.cautions import numbers_of
 from exparity.report.gather import Study
-from exparity.report.tables import Row
+from exparity.report.rows import VerdictRow
 from exparity.report.verdicts import (
     certainty,
     counts_of,
@@ -18,12 +18,11 @@ from exparity.report.verdicts import (
     is_foreseen,
     is_gap,
     is_of,
-    is_random,
     missed_line,
     sentence_of,
 )
 from exparity.stats.crossed import TRAINING
-from exparity.stats.verdicts import RANKS, is_description
+from exparity.stats.verdicts import RANKS
 
 SUMMARY = "summary.html"
 """File of the summary, beside the page."""
@@ -65,7 +64,7 @@ def _methods(study: Study) -> Iterator[str]:
         )
     draws = study.grid.controls.random.draws
     stages = study.grid.controls.reference.stages
-    if draws and any(row["quantity"] == "skill" for row in study.standing):
+    if draws and any(row.quantity == "skill" for row in study.standing):
         yield (
             "Other metrics are compared by skill, 0 for random explanations "
             f"({draws} a text) and 1 for those that a search in {stages} stages finds; those "
@@ -89,7 +88,7 @@ def _classifiers(study: Study) -> str:
         declared = study.declared(dataset)
         if not declared.groups:
             continue
-        texts = max(one.whole["n"] for one in study.accuracies if one.whole["dataset"] == dataset)
+        texts = max(a.whole.n for a in study.accuracies if a.whole.dataset == dataset)
         facts = [f"{texts:,} test texts", f"{declared.attribute}: {joined(declared.groups)}"]
         dependence = study.dependence.get(dataset, {})
         if dependence:
@@ -104,26 +103,27 @@ def _results(study: Study) -> Iterator[str]:
     """Yield what was found, and what would not have been."""
     threshold = study.statistics.threshold
     for dataset in study.models:
-        sure = certainty([r for r in study.standing if r["dataset"] == dataset], threshold)
+        sure = certainty([row for row in study.standing if row.dataset == dataset], threshold)
         if sure:
             yield f"On {study.display('dataset', dataset)}, {sure}."
     yield from _counts(study)
     yield "Numbers in parentheses are those of Holm's correction."
     yield from _gaps(study)
     scores = [
-        cell for cell in study.verdicts.values() if "score" in cell and is_gap(cell["score"])
-        and not is_description(cell["score"])
-    ]  # fmt: skip
-    alone = [cell for cell in scores if not any(r["stands"] and is_gap(r) for r in cell.values())]
+        cell
+        for cell in study.verdicts.values()
+        if cell.score is not None and is_gap(cell.score) and not cell.score.is_description
+    ]
+    alone = [cell for cell in scores if cell.standing is None or not is_gap(cell.standing)]
     if scores:
         yield (
             f"Raw scores differ in {len(scores)} comparisons; in {len(alone)} of these no "
             "difference of the explanations is shown."
         )
-    random = [row for row in study.judged if row["stands"] and is_random(row)]
+    random = [row for row in study.judged if row.stands and row.is_random]
     if random:
-        found = sum(map(is_gap, random))
-        yield f"Random explanations, compared with others, have a gap in {found} of {len(random)}."
+        n_gaps = sum(map(is_gap, random))
+        yield f"Random explanations, compared with others, have a gap in {n_gaps} of {len(random)}."
     yield missed_line(len(study.seeds), study.run)
 
 
@@ -133,13 +133,13 @@ def _counts(study: Study) -> Iterator[str]:
         if counts.quantity not in RANKS:
             continue
         rows = [row for row in study.standing if is_of(row, counts.quantity)]
-        strict = Counter(row["verdict_strict"] for row in rows if row["verdict"])
+        strict = Counter(row.verdict_strict for row in rows if row.verdict)
         parts = [
             f"{n} ({strict[verdict]}) {'is' if n == 1 else 'are'} {verdict}"
             for verdict, n in counts.by_verdict.items()
             if n and verdict != "undecided"
         ]
-        undecided = [row for row in rows if row["verdict"] == "undecided"]
+        undecided = [row for row in rows if row.verdict == "undecided"]
         are = "is" if len(undecided) == 1 else "are"
         parts += [f"{len(undecided)} {are} undecided"] if undecided else []
         parts += [f"{counts.untested} not tested"] if counts.untested else []
@@ -153,24 +153,24 @@ def _counts(study: Study) -> Iterator[str]:
 
 def _gaps(study: Study) -> Iterator[str]:
     """Yield the gaps of the verdicts that come first, the largest first."""
-    gaps = [row for row in study.standing if row["headline"] and is_gap(row)]
-    gaps.sort(key=lambda row: -abs(row["d"]))
+    gaps = [row for row in study.standing if row.headline and is_gap(row)]
+    gaps.sort(key=lambda row: -abs(row.d))
     for row in gaps[:_MOST_GAPS]:
-        method = study.display("method", row["method"])
-        metric = study.display("metric", row["metric"])
-        place = study.place(row["dataset"], row["model"])
+        method = study.display("method", row.method)
+        metric = study.display("metric", row.metric)
+        place = study.place(row.dataset, row.model)
         size = _interval(row)
         sentence = sentence_of(row, study.statistics.threshold).split(". ")[0].rstrip(".")
         yield f"{method}, {metric} on {place}: {in_sentence(sentence)}{size}."
     rest = gaps[_MOST_GAPS:]
     if rest:
-        sizes = signed(median(abs(row["d"]) for row in rest)).lstrip("+")
+        sizes = signed(median(abs(row.d) for row in rest)).lstrip("+")
         yield f"{len(rest)} further gaps have a median |d| of {sizes}."
 
 
-def _interval(row: Row) -> str:
+def _interval(row: VerdictRow) -> str:
     """Return the interval of R of several trainings."""
-    low, high = row["rms_low"], row["rms_high"]
-    if math.isnan(low) or math.isinf(high):
+    if math.isnan(row.rms_low) or math.isinf(row.rms_high):
         return ""
-    return f"; typical gap of one {row['run']} R = {row['rms_gap']:.2f} ({low:.2f} to {high:.2f})"
+    interval = f"{row.rms_low:.2f} to {row.rms_high:.2f}"
+    return f"; typical gap of one {row.run} R = {row.rms_gap:.2f} ({interval})"

@@ -11,27 +11,30 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from operator import attrgetter
 
 from exparity.core.formats import joined, signed
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study
 from exparity.report.names import Names
 from exparity.report.preference import favoured_group
-from exparity.report.tables import MOST_PAIRS, Row, by_table
+from exparity.report.rows import VerdictRow
+from exparity.report.tables import MOST_PAIRS, by_pair
 from exparity.report.verdicts import (
     CONTROLLED,
     certainty,
-    is_random,
+    judgement_of,
     sentence_of,
     untested_text,
-    verdict_of,
 )
 from exparity.stats.verdicts import Verdict
 
-RANDOM, RANDOM_SCORES = RANDOM_LINES = ("Random explanations", "Random, raw scores")
+RANDOM = "Random explanations"
+RANDOM_SCORES = "Random, raw scores"
+RANDOM_LINES = (RANDOM, RANDOM_SCORES)
 SIGNS = {"a": "◀", "b": "▶", "both": "◆", "good": "=", "open": "·", "untested": "–"}
 """Signs of the looks, for tiles without room for words."""
+_RAW = "random_score"
 CARRIED = "driven_by_one_training"
 """Flag of a gap that rests on one training."""
 
@@ -82,98 +85,126 @@ class PicturePanel:
 
 def is_controlled(study: Study) -> bool:
     """Return whether random explanations were scored, so that more than scores is compared."""
-    relative = (row for row in study.tests if row["quantity"] in CONTROLLED)
-    return any(row["p"] == row["p"] for row in relative)
+    relative = (test for test in study.tests if test["quantity"] in CONTROLLED)
+    return any(test["p"] == test["p"] for test in relative)
 
 
-def look_of(row: Row) -> str:
+def look_of(row: VerdictRow) -> str:
     """Return the look of a verdict, as in :attr:`Tile.look`."""
-    verdict = verdict_of(row["verdict"])
+    verdict = judgement_of(row)
+    if verdict is None:
+        return "untested"
     if not verdict.is_gap:
         return verdict.tone
     if not verdict.favours:
         return "both"
-    return "a" if favoured_group(row) == row["group_a"] else "b"
+    return "a" if favoured_group(row) == row.group_a else "b"
 
 
 def picture_of(study: Study) -> list[PicturePanel]:
     """Return the panels of a study, for datasets with few pairs of groups."""
-    pairs = Counter(dataset for dataset, _, _ in by_table(study.judged))
-    few = [row for row in study.judged if pairs[row["dataset"]] <= MOST_PAIRS]
+    pairs = Counter(dataset for dataset, _, _ in by_pair(study.judged))
+    few = [row for row in study.judged if pairs[row.dataset] <= MOST_PAIRS]
     return panels_of(few, study.name, study.statistics.threshold)
 
 
-def panels_of(rows: Sequence[Row], names: Names, threshold: float) -> list[PicturePanel]:
+def panels_of(rows: Sequence[VerdictRow], names: Names, threshold: float) -> list[PicturePanel]:
     """Return a panel for each dataset and pair of groups that has a verdict.
 
     ``rows`` are of the verdicts artefact; those are shown that stand of their cells.
     """
-
-    def line_of(row: Row) -> str:
-        if row["quantity"] == "random_score":
-            return RANDOM_SCORES
-        if not row["stands"]:
-            return ""
-        return RANDOM if is_random(row) else names("method", row["method"])
-
+    shown = [row for row in rows if row.stands or row.quantity == _RAW]
     panels = []
-    for (dataset, a, b), of_pair in by_table([row for row in rows if line_of(row)]).items():
-        if not any(row["verdict"] for row in of_pair):
+    for (dataset, group_a, group_b), members in by_pair(shown).items():
+        if not any(row.verdict for row in members):
             continue
-        metrics = dict.fromkeys(row["metric"] for row in of_pair)
-        cells = grouped(of_pair, lambda row: (line_of(row), row["metric"]))
-        of_methods = [line for line, _ in cells if line not in RANDOM_LINES]
-        of_random = [line for line in RANDOM_LINES if any(line == of for of, _ in cells)]
-        lines = []
-        for name in dict.fromkeys([*of_methods, *of_random]):
-            rows_of = (cells.get((name, metric), ()) for metric in metrics)
-            lines.append(
-                PictureRow(name, [[tile_of(row, threshold) for row in of] for of in rows_of])
-            )
+        metrics = list(dict.fromkeys(row.metric for row in members))
         panels.append(
             PicturePanel(
-                *(a, b),
-                models=list(dict.fromkeys(row["model"] for row in of_pair)),
+                group_a,
+                group_b,
+                models=list(dict.fromkeys(row.model for row in members)),
                 name=names("dataset", dataset),
                 metrics=[names("metric", metric) for metric in metrics],
-                lines=lines,
-                certainty=certainty(of_pair, threshold),
+                lines=_lines(members, metrics, names, threshold),
+                certainty=certainty(members, threshold),
             )
         )
     return panels
 
 
-def tile_of(row: Row, threshold: float) -> Tile:
+def _lines(
+    rows: Sequence[VerdictRow], metrics: Sequence[str], names: Names, threshold: float
+) -> list[PictureRow]:
+    """Return the rows of a panel: methods, then random explanations."""
+    by_line = grouped(rows, lambda row: _line_of(row, names))
+    methods = [name for name in by_line if name not in RANDOM_LINES]
+    lines = []
+    for name in (*methods, *RANDOM_LINES):
+        if name not in by_line:
+            continue
+        by_metric = grouped(by_line[name], attrgetter("metric"))
+        tiles = [[tile_of(row, threshold) for row in by_metric.get(m, ())] for m in metrics]
+        lines.append(PictureRow(name, tiles))
+    return lines
+
+
+def _line_of(row: VerdictRow, names: Names) -> str:
+    """Return the name of the row of a panel that shows a verdict."""
+    if row.quantity == _RAW:
+        return RANDOM_SCORES
+    return RANDOM if row.is_random else names("method", row.method)
+
+
+def tile_of(row: VerdictRow, threshold: float) -> Tile:
     """Return the tile of a row of the verdicts artefact."""
-    if not row["verdict"]:
-        return Tile(row["model"], None, "untested", "", "", untested_text(row))
     look = look_of(row)
+    verdict = judgement_of(row)
+    if verdict is None:
+        return Tile(row.model, None, look, "", "", untested_text(row))
     favoured = (favoured_group(row) or "") if look in ("a", "b") else ""
     sentence = sentence_of(row, threshold)
-    return Tile(row["model"], verdict_of(row["verdict"]), look, favoured, _size(row), sentence)
+    return Tile(row.model, verdict, look, favoured, _size(row), sentence)
 
 
-def _size(row: Row) -> str:
+def _size(row: VerdictRow) -> str:
     """Return the interval of R in few characters; d where there is but one training."""
-    low, high = row["rms_low"], row["rms_high"]
-    if row["n_seeds"] == 1 or math.isnan(high):
-        return f"d {signed(row['d'])}"
+    if row.n_seeds == 1 or math.isnan(row.rms_high):
+        return f"d {signed(row.d)}"
     # A star: it would not be undecided, but for what a single training shows.
-    carried = row["verdict"] == "undecided" and CARRIED in row["flags"]
-    return f"R {low:.2f}–{high:.2f}{'*' * carried}".replace("inf", "∞")
+    carried = row.verdict == "undecided" and CARRIED in row.flags
+    interval = f"{row.rms_low:.2f}–{row.rms_high:.2f}".replace("inf", "∞")
+    return f"R {interval}{'*' * carried}"
 
 
-def measured(study: Study) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Measured:
+    """What the first sentence of the page names.
+
+    Attributes:
+        models, datasets: their names, or how many there are.
+        has_pairs: whether some dataset has more than two groups.
+        groups: both groups, where all datasets have the same two; else empty.
+    """
+
+    models: str
+    datasets: str
+    has_pairs: bool
+    groups: str
+
+
+def measured(study: Study) -> Measured:
     """Return models, datasets and groups for the first sentence of the page."""
     models = list(dict.fromkeys(model for _, model in study.pairs))
     datasets = [d for d in study.models if study.declared(d).groups]
     groups = list(dict.fromkeys(tuple(study.declared(d).groups) for d in datasets))
-    return {
-        "models": listed(models, "models"),
-        "datasets": listed([study.display("dataset", d) for d in datasets], "datasets"),
-        "pairs": any(len(of) > 2 for of in groups),
-        "groups": " and ".join(groups[0]) if len(groups) == 1 and len(groups[0]) == 2 else "",
-    }
+    is_one_pair = len(groups) == 1 and len(groups[0]) == 2
+    return Measured(
+        models=listed(models, "models"),
+        datasets=listed([study.display("dataset", d) for d in datasets], "datasets"),
+        has_pairs=any(len(names) > 2 for names in groups),
+        groups=" and ".join(groups[0]) if is_one_pair else "",
+    )
 
 
 def listed(names: Sequence[str], kind: str) -> str:

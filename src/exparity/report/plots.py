@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from exparity.artefacts.columns import records
 from exparity.core.calls import array_of, checked, listed
 from exparity.core.errors import InputError, shown
 from exparity.core.escaping import visible
@@ -25,6 +26,7 @@ from exparity.report.figures.style import WIDTHS, house_style, new_figure
 from exparity.report.figures.verdicts import verdicts_figure
 from exparity.report.names import fitted, registered_name
 from exparity.report.picture import panels_of
+from exparity.report.rows import VerdictRow
 from exparity.report.spreads import score_spread
 from exparity.report.tables import tables_of
 from exparity.stats.informative import of_quantity
@@ -115,7 +117,7 @@ def plot_effects(
         >>> figure = exparity.plot_effects(exparity.read_results("results", "tests"))
         >>> figure.savefig("effects.pdf")
     """
-    scores = of_quantity(_records(tests, "tests"), "score")
+    scores = of_quantity(_rows(tests, "tests"), "score")
     if not scores:
         raise InputError("there are no tests to plot whose quantity is 'score'")
     tables = tables_of([{**_ALONE, **row} for row in scores], threshold=threshold)
@@ -149,18 +151,18 @@ def plot_verdicts(
         >>> figure = exparity.plot_verdicts(exparity.read_results("results", "verdicts"))
         >>> figure.savefig("verdicts.pdf")
     """
-    rows = standing(_records(verdicts, "verdicts"))
-    panels = panels_of(rows, registered_name, threshold)
+    rows = standing(_rows(verdicts, "verdicts"))
+    panels = panels_of(records(VerdictRow, rows), registered_name, threshold)
     if not panels:
         raise InputError("there are no verdicts to plot; give rows of 'verdicts'")
     with house_style():
         return verdicts_figure(panels, width)
 
 
-def _records(table: pd.DataFrame | Iterable[Mapping[str, Any]], name: str) -> list[Any]:
+def _rows(table: pd.DataFrame | Iterable[Mapping[str, Any]], name: str) -> list[Any]:
     """Return the rows of a table as mappings."""
-    records = table.to_dict("records") if hasattr(table, "to_dict") else table
-    rows = listed(records, name, f"rows of {name}")
+    mappings = table.to_dict("records") if hasattr(table, "to_dict") else table
+    rows = listed(mappings, name, f"rows of {name}")
     if not rows:
         raise InputError(f"there are no {name} to plot")
     return rows
@@ -168,10 +170,11 @@ def _records(table: pd.DataFrame | Iterable[Mapping[str, Any]], name: str) -> li
 
 def _split(values: Values, groups: Groups, order: list[str], name: str) -> list[FloatArray]:
     """Return the scores of each group."""
-    of = f" of '{name}'" if name else ""
-    values, groups = array_of(float, values, f"scores{of}"), list(groups)
+    scores = f"scores of '{name}'" if name else "scores"
+    values = array_of(float, values, scores)
+    groups = list(groups)
     if len(values) != len(groups):
-        raise InputError(f"{len(values)} scores{of}, but there are {len(groups)} groups")
+        raise InputError(f"{len(values)} {scores}, but there are {len(groups)} groups")
     if unknown := set(groups) - set(order):
         raise InputError(f"{shown(unknown.pop())} is not in order={shown(order)}; name all groups")
     group_of = np.array(groups, dtype=object)

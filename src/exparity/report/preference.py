@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from exparity.report.rows import VerdictRow
 from exparity.stats.effect import better_group
-from exparity.stats.verdicts import is_description
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -68,31 +64,29 @@ _BY_KIND = {
 """Metrics that say more than their scores do; a control changes no word of them."""
 
 
-def preference_of(row: Row) -> Preference:
+def preference_of(row: VerdictRow) -> Preference:
     """Return the words for the gap of a row of the verdicts artefact."""
-    quantity = str(row["quantity"])
-    by_quantity = _BY_QUANTITY[quantity.removeprefix("random_")]
-    if quantity not in ("score", "excess"):
+    by_quantity = _BY_QUANTITY[row.quantity.removeprefix("random_")]
+    if row.quantity not in ("score", "excess"):
         return by_quantity
-    return _BY_KIND.get(row.get("metric_kind") or "", by_quantity)
+    return _BY_KIND.get(row.metric_kind or "", by_quantity)
 
 
-def favoured_group(row: Row) -> str | None:
+def favoured_group(row: VerdictRow) -> str | None:
     """Return the group with the better values, or with the more concentrated explanations."""
-    if not is_description(row):
-        better: str | None = row["better_group"]
-        return better
-    return better_group(row["group_a"], row["group_b"], row["d"], row["metric_direction"])
+    if not row.is_description:
+        return row.better_group
+    return better_group(row.group_a, row.group_b, row.d, row.metric_direction)
 
 
-def other_group(row: Row) -> str:
+def other_group(row: VerdictRow) -> str:
     """Return the group that a gap does not favour."""
-    groups = row["group_a"], row["group_b"]
-    return str(groups[favoured_group(row) == groups[0]])
+    return row.group_b if favoured_group(row) == row.group_a else row.group_a
 
 
-def levels_of(row: Row) -> dict[str, float]:
+def levels_of(row: VerdictRow) -> dict[str, float]:
     """Return skill, or mean score, of each group; empty where they are unknown."""
-    level = "skill" if row["quantity"] == "skill" else "mean"
-    levels = {row[f"group_{side}"]: row.get(f"{level}_{side}", math.nan) for side in "ab"}
+    levels = {row.group_a: row.mean_a, row.group_b: row.mean_b}
+    if row.quantity == "skill":
+        levels = {row.group_a: row.skill_a, row.group_b: row.skill_b}
     return levels if all(map(math.isfinite, levels.values())) else {}

@@ -27,13 +27,58 @@ class ArtefactOrigin:
     ids: Mapping[str, Any]
     facts: Mapping[str, Any]
 
+    @property
+    def dataset(self) -> str:
+        """Id of its dataset; empty where it is of several."""
+        return str(self.ids.get("dataset", ""))
+
+    @property
+    def model(self) -> str:
+        """Id of its model; empty where it is of several."""
+        return str(self.ids.get("model", ""))
+
+    @property
+    def seed(self) -> int:
+        """Seed of its training; 0 where it is of several."""
+        return int(self.ids.get("seed", 0))
+
+    @property
+    def parameters(self) -> Parameters:
+        """The options that it was made with."""
+        return self.facts.get("parameters") or {}
+
+    @property
+    def options(self) -> Parameters:
+        """The options of the method or metric that made it."""
+        return self.parameters.get("params") or {}
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows it has."""
+        return int(self.facts.get("rows", 0))
+
+    @property
+    def n_cut_texts(self) -> int:
+        """How many texts were longer than the model can read."""
+        return int(self.facts.get("n_truncated", 0))
+
+    @property
+    def pieces_by_group(self) -> Mapping[str, float]:
+        """Mean number of tokens of a word, by group; empty where it is not counted."""
+        return self.facts.get("pieces_by_group") or {}
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """What the code that made it notes of itself."""
+        return self.facts.get("notes") or {}
+
 
 def read_origins(results: Path, grid: Grid) -> list[ArtefactOrigin]:
     """Return the provenance of every existing artefact of a grid."""
-    of_analyses = [ANALYSES.get(id).facts.artefact for id in ANALYSES.ids()]
+    analysed = [ANALYSES.get(name).facts.artefact for name in ANALYSES.ids()]
     return [
         ArtefactOrigin(artefact, ids, facts_of(read_metadata(path).metadata))
-        for artefact in (*_ARTEFACTS, *of_analyses)
+        for artefact in (*_ARTEFACTS, *analysed)
         for ids in layout.cells(grid, artefact)
         if (path := results / layout.path_of(artefact, ids)).is_file()
     ]
@@ -42,7 +87,7 @@ def read_origins(results: Path, grid: Grid) -> list[ArtefactOrigin]:
 def dropped_rows_of(origins: Sequence[ArtefactOrigin]) -> list[tuple[str, str]]:
     """Return how many rows of a table count nowhere, and why, by dataset where there are any."""
     return [
-        (origin.ids["dataset"], dropped_rows(origin.facts["dropped"]))
+        (origin.dataset, dropped_rows(origin.facts["dropped"]))
         for origin in origins
         if origin.artefact == "data" and "dropped" in origin.facts
     ]
@@ -52,10 +97,10 @@ def versions(origins: Sequence[ArtefactOrigin]) -> dict[str, list[tuple[str, int
     """Return the versions of each package and the number of artefacts with each version."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for origin in origins:
-        counts["exparity"][str(origin.facts.get("version", "unknown"))] += 1
-        counts["commit"][str(origin.facts.get("commit", "unknown"))] += 1
-        for package, version in (origin.facts.get("packages") or {}).items():
-            counts[package][str(version)] += 1
+        facts = origin.facts
+        known = {"exparity": facts.get("version"), "commit": facts.get("commit")}
+        for package, version in {**known, **(facts.get("packages") or {})}.items():
+            counts[package]["unknown" if version is None else str(version)] += 1
     return {name: by_version.most_common() for name, by_version in counts.items()}
 
 
@@ -64,19 +109,22 @@ def settings_of(origins: Sequence[ArtefactOrigin], kind: str) -> dict[str, dict[
     artefacts, options = SETTLED[kind]
     values: dict[str, dict[str, dict[str, None]]] = defaultdict(dict)
     for origin in origins:
-        if origin.artefact in artefacts and origin.facts.get("parameters"):
-            of_instance = values[origin.ids[kind]]
-            for key, value in options(origin.facts["parameters"]).items():
-                of_instance.setdefault(key, {})[_text(value)] = None
-    return {id: {key: " | ".join(of) for key, of in own.items()} for id, own in values.items()}
+        if origin.artefact in artefacts and origin.parameters:
+            by_key = values[origin.ids[kind]]
+            for key, value in options(origin.parameters).items():
+                by_key.setdefault(key, {})[_text(value)] = None
+    return {
+        instance: {key: " | ".join(texts) for key, texts in by_key.items()}
+        for instance, by_key in values.items()
+    }
 
 
-def _of_instance(parameters: Parameters) -> Parameters:
+def _instance_options(parameters: Parameters) -> Parameters:
     flat = {**(parameters.get("params") or {}), "max_examples": parameters.get("max_examples")}
     return {key: value for key, value in sorted(flat.items()) if value is not None}
 
 
-def _of_model(parameters: Parameters) -> Parameters:
+def _model_options(parameters: Parameters) -> Parameters:
     flat = {**(parameters.get("model") or {}), **(parameters.get("training") or {})}
     flat |= flat.pop("size", None) or {}
     return {key: value for key, value in flat.items() if value not in (None, "", {}, [])}
@@ -91,8 +139,8 @@ def _text(value: Any) -> str:
 
 
 SETTLED: Mapping[str, tuple[tuple[str, ...], Callable[[Parameters], Parameters]]] = {
-    "model": (("history", "predictions"), _of_model),
-    "method": (("explanations",), _of_instance),
-    "metric": (("scores",), _of_instance),
+    "model": (("history", "predictions"), _model_options),
+    "method": (("explanations",), _instance_options),
+    "metric": (("scores",), _instance_options),
 }
 """By kind: the artefacts that know what its instances were run with, and what of it to say."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from operator import attrgetter
 
 import numpy as np
 
 from exparity.core.grouping import grouped
-from exparity.report.gather import Row, Study
+from exparity.report.gather import Study
+from exparity.report.rows import ClassifierBias
 from exparity.types import FloatArray
 
 MOST_CLASSES = 6
 """Classes of a dataset up to which the page draws its matrices and curves."""
-_OF_CURVE = itemgetter("model", "seed", "group", "class_name", "value", "roc_fpr", "roc_tpr")
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,12 @@ class RocCurve:
     auc: float
     fpr: Sequence[float]
     tpr: Sequence[float]
+
+    @classmethod
+    def of(cls, row: ClassifierBias) -> RocCurve:
+        """Return the curve of a row on the area under it."""
+        ids = (row.model, row.seed, row.group, row.class_name)
+        return cls(*ids, row.value, row.roc_fpr, row.roc_tpr)
 
 
 @dataclass(frozen=True)
@@ -110,14 +116,12 @@ class QualityTable:
 def quality_tables(study: Study) -> list[QualityTable]:
     """Return a table for each dataset of a study, in the order of the config."""
     tables = []
-    by_dataset = grouped(study.bias, itemgetter("dataset"))
+    by_dataset = grouped(study.bias, attrgetter("dataset"))
     for dataset, models in study.models.items():
         declared = study.declared(dataset)
         rows = by_dataset.get(dataset, [])
         matrices = list(_matrices(rows, models, declared.groups, declared.classes))
-        with_curve = (row for row in rows if row["quantity"] == "auc")
-        curves = [RocCurve(*_OF_CURVE(row)) for row in with_curve]
-        drawn = [curve for curve in curves if curve.fpr]
+        drawn = [RocCurve.of(row) for row in rows if row.quantity == "auc" and row.roc_fpr]
         if matrices:
             facts = declared.attribute, declared.groups, declared.classes, models
             tables.append(QualityTable(dataset, *facts, matrices, drawn))
@@ -125,20 +129,20 @@ def quality_tables(study: Study) -> list[QualityTable]:
 
 
 def _matrices(
-    rows: Sequence[Row],
+    rows: Sequence[ClassifierBias],
     models: Sequence[str],
     groups: Sequence[str],
     classes: Sequence[str],
 ) -> Iterator[Confusion]:
     """Yield the matrix of every model and group, all examples first."""
     by_cell = grouped(
-        (row for row in rows if row["quantity"] == "tpr"),
-        itemgetter("model", "group", "class_name"),
+        (row for row in rows if row.quantity == "tpr"),
+        attrgetter("model", "group", "class_name"),
     )
     for model in models:
         for group in ("", *groups):
             lines = [
-                [row["predicted_counts"] for row in by_cell.get((model, group, name), [])]
+                [row.predicted_counts for row in by_cell.get((model, group, name), [])]
                 for name in classes
             ]
             if all(lines):

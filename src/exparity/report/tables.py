@@ -6,19 +6,18 @@ effect is considerable, and is coloured by the group with the higher scores.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from operator import itemgetter
-from typing import Any
+from operator import attrgetter, itemgetter
 
 from exparity.core.grouping import grouped
-from exparity.report.gather import Study, Verdicts
-from exparity.report.verdicts import standing_of
+from exparity.report.gather import Study
+from exparity.report.rows import JudgedCell, VerdictRow, Verdicts
 from exparity.stats.seeds import SeedCounts, count_seeds, mean_effect
 from exparity.stats.verdicts import STANDING
+from exparity.types import Row
 
-Row = Mapping[str, Any]
 CellKey = tuple[str, str, str]
 """Model, method and metric."""
 
@@ -31,7 +30,7 @@ class Cell(SeedCounts):
     """One cell: its published counts, its tests and its verdicts."""
 
     tests: Mapping[str, Sequence[Row]]  # by quantity, one a seed
-    verdicts: Mapping[str, Row]  # rows of the verdicts artefact by quantity
+    verdicts: JudgedCell
 
     @property
     def mean_d_all(self) -> float:
@@ -39,9 +38,14 @@ class Cell(SeedCounts):
         return mean_effect(self.tests["score"])
 
     @property
-    def standing(self) -> Row:
-        """Row of the verdict that counts for the cell; empty if there is none."""
-        return standing_of(self.verdicts.values())
+    def standing(self) -> VerdictRow | None:
+        """Row of the verdict that counts for the cell."""
+        return self.verdicts.standing
+
+    @property
+    def quantity(self) -> str:
+        """What the cell stands on; its score without a verdict."""
+        return "score" if self.standing is None else self.standing.quantity
 
     @property
     def strength(self) -> float:
@@ -62,10 +66,10 @@ class Table:
     cells: Mapping[CellKey, Cell]  # row by row
 
     @property
-    def judged(self) -> list[Row]:
+    def judged(self) -> list[VerdictRow]:
         """Rows of the verdicts that count, for cells with a verdict."""
         standing = (cell.standing for cell in self.cells.values())
-        return [row for row in standing if row.get("verdict")]
+        return [row for row in standing if row is not None and row.verdict]
 
     def rows(self) -> Iterator[tuple[str, str, dict[str, Cell | None]]]:
         """Yield model, method and cells by metric; None where the metric does not apply."""
@@ -74,9 +78,9 @@ class Table:
                 yield model, method, {m: self.cells.get((model, method, m)) for m in self.metrics}
 
 
-def by_table(rows: Sequence[Row]) -> dict[tuple[str, str, str], list[Row]]:
-    """Return the rows of each dataset and pair of groups."""
-    return grouped(rows, itemgetter("dataset", "group_a", "group_b"))
+def by_pair(rows: Iterable[VerdictRow]) -> dict[tuple[str, str, str], list[VerdictRow]]:
+    """Return the verdicts of each dataset and pair of groups."""
+    return grouped(rows, attrgetter("dataset", "group_a", "group_b"))
 
 
 def tables_of(
@@ -86,16 +90,19 @@ def tables_of(
     known = verdicts or {}
     compared = [row for row in rows if row.get("quantity", "score") in STANDING]
     tables = []
-    for (dataset, a, b), of_table in by_table(compared).items():
-        rows_of = grouped(of_table, itemgetter("model", "method", "metric"))
-        models, methods, metrics = (list(dict.fromkeys(ids)) for ids in zip(*rows_of, strict=True))
+    by_table = grouped(compared, itemgetter("dataset", "group_a", "group_b"))
+    for (dataset, group_a, group_b), members in by_table.items():
+        by_cell = grouped(members, itemgetter("model", "method", "metric"))
+        models = list(dict.fromkeys(model for model, _, _ in by_cell))
+        methods = list(dict.fromkeys(method for _, method, _ in by_cell))
+        metrics = list(dict.fromkeys(metric for _, _, metric in by_cell))
         cells = {}
-        for key in filter(rows_of.__contains__, product(models, methods, metrics)):
-            tests = grouped(rows_of[key], lambda row: row.get("quantity", "score"))
+        for key in filter(by_cell.__contains__, product(models, methods, metrics)):
+            tests = grouped(by_cell[key], lambda row: row.get("quantity", "score"))
             counts = vars(count_seeds(tests["score"], threshold))
-            judged = known.get((dataset, *key, a, b), {})
+            judged = known.get((dataset, *key, group_a, group_b), JudgedCell())
             cells[key] = Cell(**counts, tests=tests, verdicts=judged)
-        tables.append(Table(dataset, a, b, models, methods, metrics, cells))
+        tables.append(Table(dataset, group_a, group_b, models, methods, metrics, cells))
     return tables
 
 
@@ -103,7 +110,7 @@ def as_it_stands(table: Table, threshold: float) -> Table:
     """Return a table whose tests are those of the quantity that each cell stands on."""
     cells = {}
     for key, cell in table.cells.items():
-        tests = cell.tests.get(cell.standing.get("quantity", "score"), cell.tests["score"])
+        tests = cell.tests.get(cell.quantity, cell.tests["score"])
         counts = vars(count_seeds(tests, threshold))
         cells[key] = replace(cell, **counts, tests={**cell.tests, "score": tests})
     return replace(table, cells=cells)
@@ -111,11 +118,7 @@ def as_it_stands(table: Table, threshold: float) -> Table:
 
 def quantity_of(table: Table, metric: str) -> str:
     """Return what the cells of a metric stand on; ``score`` where they differ in it."""
-    quantities = {
-        cell.standing.get("quantity", "score")
-        for key, cell in table.cells.items()
-        if key[2] == metric
-    }
+    quantities = {cell.quantity for key, cell in table.cells.items() if key[2] == metric}
     return quantities.pop() if len(quantities) == 1 else "score"
 
 

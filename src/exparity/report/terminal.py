@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -15,17 +15,17 @@ from rich.text import Text
 from exparity.core.escaping import visible
 from exparity.core.formats import coverage, signed
 from exparity.core.settings import DEFAULTS
-from exparity.report.gather import by_cell_and_quantity
 from exparity.report.means import MeanTable
 from exparity.report.over_groups import lines_over_all_groups
 from exparity.report.preference import favoured_group
-from exparity.report.tables import by_table
+from exparity.report.rows import JudgedCell, VerdictRow, Verdicts, cells_of
+from exparity.report.tables import by_pair
 from exparity.report.verdicts import (
     QUANTITIES,
     ceiling_line,
     certainty,
     counts_of,
-    is_random,
+    judgement_of,
     legend,
     missed_line,
     nothing_found,
@@ -40,8 +40,8 @@ from exparity.stats.multiplicity import CELL_IDS
 from exparity.stats.verdicts import STANDING
 
 _GAP = 2  # blanks between columns
+_CELL_OF = attrgetter(*CELL_IDS)
 _KINDS = ("dataset", "model", "method", "metric")
-Rows = Sequence[Mapping[str, Any]]
 
 
 def means_of(tables: Iterable[MeanTable], confidence: float) -> Iterator[RenderableType]:
@@ -56,88 +56,113 @@ def means_of(tables: Iterable[MeanTable], confidence: float) -> Iterator[Rendera
 
 
 def verdicts_of(
-    rows: Rows, threshold: float, confidence: float, alpha: float = DEFAULTS.alpha
+    rows: Sequence[VerdictRow],
+    threshold: float,
+    confidence: float,
+    alpha: float = DEFAULTS.alpha,
 ) -> Iterator[RenderableType]:
     """Yield the counts of verdicts, the verdict of each cell, and the meaning of the verdicts.
 
     Of three groups or more, lines on all of them precede the pairs.
     """
-    judged = [row for row in rows if row["stands"] and not is_random(row)]
+    judged = [row for row in rows if row.stands and not row.is_random]
     if not judged:
         return
-    n_seeds, run = max(row["n_seeds"] for row in judged), run_of(judged)
+    yield from map(plain_text, _counts(rows))
+    yield from map(plain_text, lines_over_all_groups(judged, alpha))
+    cells = cells_of(rows)
+    for (dataset, a, b), members in by_pair(judged).items():
+        yield ""
+        sure = certainty(members, threshold)
+        yield plain_text(f"{dataset}  d of {a} − {b}{'; ' * bool(sure)}{sure}")
+        lines = [_cell_line(row, cells[_CELL_OF(row)]) for row in members]
+        heads = (*_KINDS[1:], *reversed(STANDING), f"R, {coverage(confidence)}", "verdict")
+        yield table_of(heads, lines)
+        yield from map(plain_text, _beside(members))
+        yield from map(plain_text, _about_certainty(members, cells, threshold))
+    yield ""
+    yield from map(plain_text, _meanings(judged, threshold))
+
+
+def _counts(rows: Sequence[VerdictRow]) -> Iterator[str]:
+    """Yield the counts of verdicts, a line for each quantity."""
     for counted in counts_of(rows):
         words = [
-            f"{n} {verdict_of(id).label.lower()}"
-            for id, n in counted.by_verdict.items()
-            if counted.n_seeds > 1 or verdict_of(id).sentence_of_one
+            f"{n} {verdict_of(verdict).label.lower()}"
+            for verdict, n in counted.by_verdict.items()
+            if counted.n_seeds > 1 or verdict_of(verdict).sentence_of_one
         ]
         words += [f"{counted.untested} not tested"] if counted.untested else []
-        yield plain_text(
+        yield (
             f"{QUANTITIES[counted.quantity]}: decided {counted.decided} of {counted.total} "
             f"cells (strict: {counted.strict}): {', '.join(words)}"
         )
-    for line in lines_over_all_groups(judged, alpha):
-        yield plain_text(line)
-    cells = by_cell_and_quantity(row for row in rows if not is_random(row))
-    for (dataset, a, b), of_table in by_table(judged).items():
-        yield ""
-        sure = certainty(of_table, threshold)
-        yield plain_text(f"{dataset}  d of {a} − {b}{'; ' * bool(sure)}{sure}")
-        lines, methods = [], defaultdict[tuple[str, str, str], list[str]](list)
-        for row in of_table:
-            cell = cells[tuple(row[id] for id in CELL_IDS)]
-            gaps = [cell.get(name, {}).get("d", math.nan) for name in reversed(STANDING)]
-            lines.append(
-                (
-                    *(row[kind] for kind in _KINDS[1:]),
-                    *("–" if d != d else signed(d) for d in gaps),
-                    *_judged(row),
-                )
-            )
-            if sentence := only_certainty(cell, threshold):
-                methods[row["model"], row["metric"], sentence].append(row["method"])
-        heads = (*_KINDS[1:], *reversed(STANDING), f"R, {coverage(confidence)}", "verdict")
-        yield table_of(heads, lines)
-        yield from map(plain_text, _beside(of_table))
-        for (model, metric, sentence), of in methods.items():
-            yield plain_text(f"{model}, {metric} of {', '.join(of)}: {sentence}")
-    yield ""
-    yield plain_text(
+
+
+def _cell_line(row: VerdictRow, cell: JudgedCell) -> tuple[str, ...]:
+    """Return the line of a cell: ids, d by quantity, interval of R and verdict."""
+    gaps = [cell.rows[name].d if name in cell.rows else math.nan for name in reversed(STANDING)]
+    return (
+        row.model,
+        row.method,
+        row.metric,
+        *("–" if d != d else signed(d) for d in gaps),
+        *_judged(row),
+    )
+
+
+def _about_certainty(
+    rows: Sequence[VerdictRow], cells: Verdicts, threshold: float
+) -> Iterator[str]:
+    """Yield why scores differ where skill does not, each reason with its methods."""
+    methods = defaultdict[tuple[str, str, str], list[str]](list)
+    for row in rows:
+        sentence = only_certainty(cells[_CELL_OF(row)], threshold)
+        if sentence:
+            methods[row.model, row.metric, sentence].append(row.method)
+    for (model, metric, sentence), names in methods.items():
+        yield f"{model}, {metric} of {', '.join(names)}: {sentence}"
+
+
+def _meanings(judged: Sequence[VerdictRow], threshold: float) -> Iterator[str]:
+    """Yield what columns and verdicts mean, and what is not shown."""
+    n_seeds = max(row.n_seeds for row in judged)
+    run = run_of(judged)
+    yield (
         f"score, excess, skill: d of each, averaged over all {run}s. The verdict and R are those "
         "of skill, else of the excess over random explanations, else of scores. R: typical |d| of "
         f"one {run}. ±: {run}s of opposite sign."
     )
-    used = {verdict_of(row["verdict"]).label for row in judged if row["verdict"]}
-    said = legend(threshold=threshold, of_one=n_seeds < 2, run=run)
-    yield from (plain_text(f"{label}: {said[label]}") for label in said if label in used)
-    of_methods = [row for row in judged if not is_random(row)]
-    compared = [row for row in judged if row["headline"]]
-    last = [nothing_found(compared, one_training=n_seeds < 2), *untested_sentences(of_methods)]
-    last += [missed_line(n_seeds, run)]
-    yield from (plain_text(sentence) for sentence in last if sentence)
+    used = {verdict_of(row.verdict).label for row in judged if row.verdict}
+    meanings = legend(threshold=threshold, single=n_seeds < 2, run=run)
+    yield from (f"{label}: {meanings[label]}" for label in meanings if label in used)
+    headline = [row for row in judged if row.headline]
+    sentences = [nothing_found(headline, one_training=n_seeds < 2), *untested_sentences(judged)]
+    yield from filter(None, (*sentences, missed_line(n_seeds, run)))
 
 
-def _beside(rows: Rows) -> Iterator[str]:
+def _beside(rows: Sequence[VerdictRow]) -> Iterator[str]:
     """Yield ceilings, and verdicts that are others among rightly predicted texts."""
-    ceilings = {(row["model"], row["metric"]): ceiling_line(row) for row in rows}
+    ceilings = {(row.model, row.metric): ceiling_line(row) for row in rows}
     for (model, metric), line in ceilings.items():
         if line:
             yield f"{model}, {metric}: {line}"
     for row in rows:
         line = right_line(row)
-        if line and row["verdict"] and row["verdict_right"] != row["verdict"]:
-            yield f"{row['model']}, {row['method']}, {row['metric']}. {line}"
+        if line and row.verdict and row.verdict_right != row.verdict:
+            yield f"{row.model}, {row.method}, {row.metric}. {line}"
 
 
-def _judged(row: Mapping[str, Any]) -> tuple[str, str]:
+def _judged(row: VerdictRow) -> tuple[str, str]:
     """Return the interval of R and the verdict of a cell, or why it was not tested."""
-    low, high = row["rms_low"], row["rms_high"]
-    interval = "–" if high != high else f"{low:.2f} to {high:.2f}".replace("inf", "∞")
-    words = [row["verdict"] or untested_text(row)]
-    if row["verdict"] and verdict_of(row["verdict"]).favours and (favoured := favoured_group(row)):
-        words = [f"{row['verdict']}:", favoured]
-    return interval, " ".join(words) + "±" * bool(row["seeds_above"] and row["seeds_below"])
+    interval = f"{row.rms_low:.2f} to {row.rms_high:.2f}".replace("inf", "∞")
+    judgement = judgement_of(row)
+    words = untested_text(row)
+    if judgement is not None:
+        favoured = favoured_group(row) if judgement.favours else None
+        words = f"{judgement.id}: {favoured}" if favoured else judgement.id
+    is_mixed = bool(row.seeds_above and row.seeds_below)
+    return "–" if math.isnan(row.rms_high) else interval, words + "±" * is_mixed
 
 
 def terminal_here() -> Console:

@@ -10,25 +10,27 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import NamedTuple
 
 from exparity.core.formats import capitalised, percent
+from exparity.core.grouping import grouped
 from exparity.report.preference import (
     favoured_group,
     levels_of,
     other_group,
     preference_of,
 )
+from exparity.report.rows import JudgedCell, VerdictRow
 from exparity.stats import verdicts
 from exparity.stats.among import CEILINGS_DIFFER
 from exparity.stats.crossed import TRAINING
 from exparity.stats.flags import FLAGS
 from exparity.stats.skill import LITTLE_ROOM, SCALES, Scale
 from exparity.stats.untested import Untested, main_reason
-from exparity.stats.verdicts import RANKS, STANDING, Verdict, foresees, rank_of
+from exparity.stats.verdicts import RANKS, STANDING, Verdict
+from exparity.types import Row
 
 ROUNDING_NOISE = "rounding_noise"
-Row = Mapping[str, Any]
 
 
 class _Number(float):
@@ -58,7 +60,6 @@ _TOLD = (
     *("room_differs", "stepless", "texts_left_out", "texts_not_comparable"),
 )
 """Flags of a verdict that readers must know of before they believe it."""
-_COUNTING = "counting_d"
 
 
 @dataclass(frozen=True)
@@ -79,223 +80,247 @@ class Counts:
     @property
     def decided(self) -> int:
         """Cells whose verdict is not an open one."""
-        return sum(n for id, n in self.by_verdict.items() if is_decided(id))
+        return sum(n for verdict, n in self.by_verdict.items() if is_decided(verdict))
 
 
-def verdict_of(id: str) -> Verdict:
+def verdict_of(verdict_id: str) -> Verdict:
     """Return a verdict by its id."""
-    return next(verdict for verdict in verdicts.VERDICTS if verdict.id == id)
+    return next(verdict for verdict in verdicts.VERDICTS if verdict.id == verdict_id)
 
 
-def is_of(row: Row, quantity: str) -> bool:
+def judgement_of(row: VerdictRow) -> Verdict | None:
+    """Return the verdict of a row; None where nothing is tested."""
+    return verdict_of(row.verdict) if row.verdict else None
+
+
+def is_of(row: VerdictRow, quantity: str) -> bool:
     """Return whether a row is of one of :data:`QUANTITIES`."""
     if quantity == "random_stands":
-        return bool(row["stands"]) and is_random(row)
+        return row.stands and row.is_random
     if quantity in RANKS:
-        return bool(row["stands"]) and not is_random(row) and rank_of(row) == quantity
-    return bool(row["quantity"] == quantity)
+        return row.stands and not row.is_random and row.rank == quantity
+    return row.quantity == quantity
 
 
-def is_foreseen(rows: Iterable[Row]) -> bool:
+def is_foreseen(rows: Iterable[VerdictRow]) -> bool:
     """Return whether forward simulation says what comes first."""
-    return any(row["headline"] and foresees(row) for row in rows)
+    return any(row.headline and row.foresees for row in rows)
 
 
-def standing_of(rows: Iterable[Row]) -> Row:
-    """Return the row whose verdict counts for a cell; empty if there is none."""
-    return next((row for row in rows if row["stands"]), {})
-
-
-def moved(cell: Mapping[str, Row]) -> str:
+def moved(cell: JudgedCell) -> str:
     """Return the gaps of a cell, from its score to its skill, and the verdict that counts.
 
-    ``cell`` has rows by quantity. Empty if there are fewer than two.
+    Empty if there are fewer than two.
     """
-    gaps = [f"{q} {_Number(cell[q]['d']):.2f}" for q in reversed(STANDING) if q in cell]
-    row = standing_of(cell.values())
-    if len(gaps) < 2 or not row:
+    rows = [cell.rows[name] for name in reversed(STANDING) if name in cell.rows]
+    gaps = [f"{row.quantity} {_Number(row.d):.2f}" for row in rows]
+    counting = cell.standing
+    if len(gaps) < 2 or counting is None:
         return ""
-    return f"{capitalised(', '.join(gaps))}: {row['verdict'] or untested_text(row)}"
+    return f"{capitalised(', '.join(gaps))}: {counting.verdict or untested_text(counting)}"
 
 
-def only_certainty(cell: Mapping[str, Row], threshold: float) -> str:
+def only_certainty(cell: JudgedCell, threshold: float) -> str:
     """Return why scores or their excess have a gap and skill has none; empty for other cells."""
-    skill = cell.get("skill", {})
-    others = [cell[name]["verdict"] for name in ("score", "excess") if name in cell]
-    if not skill.get("verdict") or verdict_of(skill["verdict"]).is_gap:
+    skill = cell.skill
+    if skill is None or not skill.verdict or is_gap(skill):
         return ""
-    if not any(verdict and verdict_of(verdict).is_gap for verdict in others):
+    if not any(row is not None and is_gap(row) for row in (cell.score, cell.excess)):
         return ""
-    d = skill["certainty_d"]
-    less = skill["group_b"] if d > 0 else skill["group_a"]
-    if abs(d) >= threshold and math.isfinite(skill["d_ranks"]):  # else no falls are counted
+    less = skill.group_b if skill.certainty_d > 0 else skill.group_a
+    # Without a d of ranks, no falls are counted.
+    if abs(skill.certainty_d) >= threshold and math.isfinite(skill.d_ranks):
         return (
             f"The classifier is less sure of {less}; this shows no difference of the explanations."
         )
     return "By skill, no difference of the explanations is shown."
 
 
-def skills_of(row: Row) -> str:
+def skills_of(row: VerdictRow) -> str:
     """Return a sentence on the skill of both groups, without its full stop."""
     n_scales = len(_scales_of(row))
     ends = "random order (0 %) to the best order found (100 %)"
     if n_scales == 1:
         ends = "random explanations (0 %) to one that beats all of them (100 %)"
-    elif row.get("metric_kind") == "communication":
+    elif row.metric_kind == "communication":
         ends = "random words (0 %) to the whole text (100 %)"
     elif not n_scales:
         ends = "random explanations (0 %) to ideal ones (100 %)"
-    a, b = (f"{row[f'group_{s}']} reach {_Number(100 * row[f'skill_{s}']):.0f} %" for s in "ab")
-    return f"From {ends}, explanations of {a}, and those of {b}"
+    first = f"{row.group_a} reach {_Number(100 * row.skill_a):.0f} %"
+    second = f"{row.group_b} reach {_Number(100 * row.skill_b):.0f} %"
+    return f"From {ends}, explanations of {first}, and those of {second}"
 
 
-def _scales_of(row: Row) -> list[Scale]:
+def _scales_of(row: VerdictRow) -> list[Scale]:
     """Return the ways in which a skill counts falls; none of one of the scores themselves."""
-    return [scale for scale in SCALES if math.isfinite(row[f"d_{scale}"])]
+    return [scale for scale in SCALES if math.isfinite(_gap_on(row, scale).d)]
 
 
-def skill_line(cell: Mapping[str, Row]) -> str:
+class _ScaleGap(NamedTuple):
+    """d of a skill on one scale, and its p-value."""
+
+    d: float
+    p: float
+
+
+def _gap_on(row: VerdictRow, scale: Scale) -> _ScaleGap:
+    gaps: Mapping[Scale, _ScaleGap] = {
+        "ranks": _ScaleGap(row.d_ranks, row.p_ranks),
+        "log_odds": _ScaleGap(row.d_log_odds, row.p_log_odds),
+        "probability": _ScaleGap(row.d_probability, row.p_probability),
+    }
+    return gaps[scale]
+
+
+def skill_line(row: VerdictRow | None) -> str:
     """Return a line on the skill of both groups, their room and d on each scale; else nothing."""
-    row = cell.get("skill", {})
-    if not row or math.isnan(row["skill_a"] + row["skill_b"]):
+    if row is None or math.isnan(row.skill_a + row.skill_b):
         return ""
-    rooms = [f"{_Number(row[f'room_{side}']):.2f}" for side in "ab"]
-    little = [f"{100 * row[f'little_room_{side}']:.0f}" for side in "ab"]
     line = (
-        f"{skills_of(row)}. The way is {rooms[0]} and {rooms[1]} long, and shorter than "
-        f"{LITTLE_ROOM} in {little[0]} and {little[1]} % of texts."
+        f"{skills_of(row)}. The way is {_Number(row.room_a):.2f} and {_Number(row.room_b):.2f} "
+        f"long, and shorter than {LITTLE_ROOM} in {100 * row.little_room_a:.0f} and "
+        f"{100 * row.little_room_b:.0f} % of texts."
     )
-    gaps = [
-        f"{scale.replace('_', ' ')} {_Number(row[f'd_{scale}']):+.2f} (p = {row[f'p_{scale}']:.2g})"
-        for scale in _scales_of(row)
-    ]
+    gaps = []
+    for scale in _scales_of(row):
+        gap = _gap_on(row, scale)
+        gaps.append(f"{scale.replace('_', ' ')} {_Number(gap.d):+.2f} (p = {gap.p:.2g})")
     if len(gaps) < 2:
         return line
     return f"{line} d by {', by '.join(gaps)}: a gap has to show in all of them."
 
 
-def ceiling_line(row: Row) -> str:
+def ceiling_line(row: VerdictRow | None) -> str:
     """Return a line on what an additive explanation could reach in each group; else nothing."""
-    ceilings = {row.get(f"group_{side}"): row.get(f"ceiling_{side}", math.nan) for side in "ab"}
+    if row is None:
+        return ""
+    ceilings = {row.group_a: row.ceiling_a, row.group_b: row.ceiling_b}
     if not all(map(math.isfinite, ceilings.values())):
         return ""
-    each = " and ".join(f"{_Number(c):.2f} for {group}" for group, c in ceilings.items())
-    line = f"The best additive explanation found would reach {each}."
-    if CEILINGS_DIFFER not in row.get("flags", ()):
+    numbers = " and ".join(f"{_Number(c):.2f} for {group}" for group, c in ceilings.items())
+    line = f"The best additive explanation found would reach {numbers}."
+    if CEILINGS_DIFFER not in row.flags:
         return line
     harder = min(ceilings, key=lambda group: ceilings[group])
     return f"{line} The classifier itself is harder to foresee on {harder} texts."
 
 
-def right_line(row: Row) -> str:
+def right_line(row: VerdictRow | None) -> str:
     """Return a line on the verdict among texts that are predicted rightly; else nothing."""
-    shares = [row.get(f"share_right_{side}", math.nan) for side in "ab"]
-    if not all(map(math.isfinite, shares)):
+    if row is None or not _shares_are_known(row):
         return ""
-    of_groups = " and ".join(
-        f"{percent(share)} of {row[f'group_{side}']}"
-        for side, share in zip("ab", shares, strict=True)
+    line = (
+        "Among the texts that are predicted rightly "
+        f"({percent(row.share_right_a)} of {row.group_a} and "
+        f"{percent(row.share_right_b)} of {row.group_b}): "
     )
-    line = f"Among the texts that are predicted rightly ({of_groups}): "
-    if not row["verdict_right"]:
+    if not row.verdict_right:
         return f"{line}not tested."
-    levels = ", ".join(
-        f"{row[f'group_{side}']} {_Number(row[f'right_mean_{side}']):.3g}" for side in "ab"
+    label = verdict_of(row.verdict_right).label.lower()
+    return (
+        f"{line}{label} ({row.group_a} {_Number(row.right_mean_a):.3g}, "
+        f"{row.group_b} {_Number(row.right_mean_b):.3g}; d = {_Number(row.right_d):.2f})."
     )
-    d = f"d = {_Number(row['right_d']):.2f}"
-    return f"{line}{verdict_of(row['verdict_right']).label.lower()} ({levels}; {d})."
 
 
-def notes_of(row: Row) -> list[str]:
+def _shares_are_known(row: VerdictRow) -> bool:
+    """Return whether it is known how often the classifiers are right for both groups."""
+    return math.isfinite(row.share_right_a) and math.isfinite(row.share_right_b)
+
+
+def notes_of(row: VerdictRow | None) -> list[str]:
     """Return the meanings of a verdict's flags that limit its conclusions."""
-    return [f"{capitalised(meaning_of(flag))}." for flag in _TOLD if flag in row.get("flags", ())]
+    flags = () if row is None else row.flags
+    return [f"{capitalised(meaning_of(flag))}." for flag in _TOLD if flag in flags]
 
 
-def certainty(rows: Iterable[Row], threshold: float) -> str:
+def certainty(rows: Iterable[VerdictRow], threshold: float) -> str:
     """Return which group the classifiers of a dataset are surer of; empty if unknown."""
-    gaps: dict[tuple[str, str, str, float], dict[str, Any]] = {}
-    for row in rows:
-        place = row["model"], row["group_a"], row["group_b"], row["certainty_d"]
-        first = gaps.setdefault(place, {**row})
-        if not math.isfinite(first.get(_COUNTING, math.nan)):  # rows of skill alone know it
-            first[_COUNTING] = row.get(_COUNTING, math.nan)
-    several = len({(a, b) for _, a, b, _ in gaps}) > 1
+    by_place = grouped(rows, lambda row: (row.model, row.group_a, row.group_b, row.certainty_d))
+    several = len({(group_a, group_b) for _, group_a, group_b, _ in by_place}) > 1
     words = []
-    for (model, a, b, d), row in gaps.items():
-        surer = f"surer of {a if d > 0 else b}"
+    for (model, group_a, group_b, d), members in by_place.items():
+        if math.isnan(d):
+            continue
+        surer = f"surer of {group_a if d > 0 else group_b}"
         sure = f"is {surer if abs(d) >= threshold else 'about as sure of both'}"
-        pair = f", {a} − {b}" if several else ""
-        facts = f"d = {_Number(d):+.2f}{pair}{_other_facts(row)}"
-        words += [f"{model} {sure} ({facts})"] if d == d else []
+        pair = f", {group_a} − {group_b}" if several else ""
+        facts = f"d = {_Number(d):+.2f}{pair}{_other_facts(members)}"
+        words.append(f"{model} {sure} ({facts})")
     return "; ".join(words)
 
 
-def _other_facts(row: Row) -> str:
+def _other_facts(rows: Sequence[VerdictRow]) -> str:
     """Return how often classifiers are right for each group, and d of length and of what counts."""
-    shares = [row.get(f"share_right_{side}", math.nan) for side in "ab"]
-    length = row.get("length_d", math.nan)
+    first = rows[0]
     words = ""
-    if all(map(math.isfinite, shares)):
-        words += f"; right for {100 * shares[0]:.0f} and {100 * shares[1]:.0f} %"
-    if math.isfinite(length):
-        words += f"; number of words d = {_Number(length):+.2f}"
-    counting = row.get(_COUNTING, math.nan)
+    if _shares_are_known(first):
+        words += (
+            f"; right for {100 * first.share_right_a:.0f} and {100 * first.share_right_b:.0f} %"
+        )
+    if math.isfinite(first.length_d):
+        words += f"; number of words d = {_Number(first.length_d):+.2f}"
+    # Rows of skill alone know it.
+    counting = next((row.counting_d for row in rows if math.isfinite(row.counting_d)), math.nan)
     if math.isfinite(counting):
         words += f"; units that count d = {_Number(counting):+.2f}"
     return words
 
 
-def is_random(row: Row) -> bool:
-    """Return whether a row of the verdicts artefact is of random explanations themselves."""
-    return str(row["quantity"]).startswith("random_")
-
-
-def is_gap(row: Row) -> bool:
+def is_gap(row: VerdictRow) -> bool:
     """Return whether a row has a verdict that counts as a gap."""
-    return bool(row["verdict"]) and verdict_of(row["verdict"]).is_gap
+    judgement = judgement_of(row)
+    return judgement is not None and judgement.is_gap
 
 
-def is_alike(row: Row) -> bool:
+def names_favoured(row: VerdictRow) -> bool:
+    """Return whether a row has a verdict that says which group is favoured."""
+    judgement = judgement_of(row)
+    return judgement is not None and judgement.favours
+
+
+def is_alike(row: VerdictRow) -> bool:
     """Return whether a row has the verdict that groups are treated alike."""
-    return bool(row["verdict"]) and verdict_of(row["verdict"]).tone == "good"
+    judgement = judgement_of(row)
+    return judgement is not None and judgement.tone == "good"
 
 
-def is_decided(id: str) -> bool:
-    """Return whether a verdict settles anything."""
-    return verdict_of(id).tone != "open"
+def is_decided(verdict_id: str | None) -> bool:
+    """Return whether a verdict settles anything; None, of a cell without one, does not."""
+    return verdict_id is not None and verdict_of(verdict_id).tone != "open"
 
 
-def counts_of(rows: Iterable[Row]) -> list[Counts]:
+def counts_of(rows: Iterable[VerdictRow]) -> list[Counts]:
     """Count cells by quantity and verdict, in the order of :data:`QUANTITIES`."""
     cells = list(rows)
     counts = []
     for quantity in QUANTITIES:
-        own = [row for row in cells if is_of(row, quantity)]
-        if own:
-            n, seeds = (Counter(row[name] for row in own) for name in ("verdict", "n_seeds"))
-            by_verdict = {one.id: n[one.id] for one in verdicts.VERDICTS}
-            untested = len(own) - sum(by_verdict.values())
-            strict = sum(is_decided(row["verdict_strict"]) for row in own if row["verdict"])
-            n_seeds = seeds.most_common(1)[0][0]
+        members = [row for row in cells if is_of(row, quantity)]
+        if members:
+            n_cells = Counter(row.verdict for row in members)
+            by_verdict = {verdict.id: n_cells[verdict.id] for verdict in verdicts.VERDICTS}
+            untested = len(members) - sum(by_verdict.values())
+            strict = sum(is_decided(row.verdict_strict) for row in members if row.verdict)
+            n_seeds = Counter(row.n_seeds for row in members).most_common(1)[0][0]
             counts.append(Counts(quantity, by_verdict, untested, strict, n_seeds))
     return counts
 
 
-def untested_reason(row: Row) -> Untested:
+def untested_reason(row: VerdictRow) -> Untested:
     """Return the main reason why a row has no verdict."""
-    flags = row.get("flags", ())
+    flags = row.flags
     otherwise = "; ".join(map(meaning_of, flags)) or "no test applies to the scores"
     return main_reason(flags) or Untested(otherwise, "look at the scores")
 
 
-def untested_text(row: Row) -> str:
+def untested_text(row: VerdictRow) -> str:
     """Return what is written in place of a verdict."""
     return f"not tested: {untested_reason(row).why}"
 
 
-def untested_sentences(rows: Sequence[Row]) -> list[str]:
+def untested_sentences(rows: Sequence[VerdictRow]) -> list[str]:
     """Return a sentence for each reason why cells have no verdict, with a remedy."""
-    reasons = Counter(untested_reason(row) for row in rows if not row["verdict"])
+    reasons = Counter(untested_reason(row) for row in rows if not row.verdict)
     return [
         f"{n:,} of {len(rows):,} {'comparison' if len(rows) == 1 else 'comparisons'} "
         f"{'was' if n == 1 else 'were'} not tested, because "
@@ -304,16 +329,16 @@ def untested_sentences(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def nothing_found(rows: Sequence[Row], *, one_training: bool) -> str:
+def nothing_found(rows: Sequence[VerdictRow], *, one_training: bool) -> str:
     """Return how large a gap may still be if no verdict counts as one; empty otherwise."""
-    tested = [row for row in rows if row["verdict"]]
+    tested = [row for row in rows if row.verdict]
     if not rows or any(map(is_gap, tested)):
         return ""
     if not tested:
         return "Nothing could be tested, so that nothing is known of a gap."
-    if all(is_decided(row["verdict"]) for row in tested):
+    if all(is_decided(row.verdict) for row in tested):
         return "Every comparison that was tested is equivalent."
-    controlled = all(row["quantity"] in CONTROLLED for row in rows)
+    controlled = all(row.quantity in CONTROLLED for row in rows)
     than = "larger than what random explanations show" if controlled else "shown"
     sentence = f"After correction for the number of comparisons, no gap between groups is {than}. "
     sentence += "That does not show that there is none"
@@ -328,32 +353,32 @@ _FEWER = 0.9
 """Share of another detectable |d| from which a smaller one is worth a word."""
 
 
-def needed(row: Row) -> str:
+def needed(row: VerdictRow) -> str:
     """Return whether more ``texts`` or more ``trainings`` help an open cell; empty if neither more.
 
     By what would be found with twice as many of either: trainings count by their variance and by
     their degrees of freedom.
     """
-    verdict = row["verdict"]
-    if not verdict or verdict_of(verdict).settles or row["n_seeds"] < 2:
+    judgement = judgement_of(row)
+    if judgement is None or judgement.settles or row.n_seeds < 2:
         return ""
-    least = {what: row.get(name, math.nan) for what, name in verdicts.TWICE.items()}
-    for what, other in (("texts", "trainings"), ("trainings", "texts")):
-        if least[what] < _FEWER * least[other]:
-            return what
+    if row.detectable_with_twice_the_texts < _FEWER * row.detectable_with_twice_the_trainings:
+        return "texts"
+    if row.detectable_with_twice_the_trainings < _FEWER * row.detectable_with_twice_the_texts:
+        return "trainings"
     return ""
 
 
-def detectable(rows: Iterable[Row]) -> float:
+def detectable(rows: Iterable[VerdictRow]) -> float:
     """Return the mean |d| that half of some cells would find; NaN if none was tested."""
-    effects = [row["minimal_detectable_effect_corrected"] for row in rows if row["verdict"]]
+    effects = [row.minimal_detectable_effect_corrected for row in rows if row.verdict]
     known = [effect for effect in effects if effect == effect]
     return median(known) if known else math.nan
 
 
-def run_of(rows: Iterable[Row]) -> str:
+def run_of(rows: Iterable[VerdictRow]) -> str:
     """Return the name of a run behind some rows: training or prompt, or run if there are both."""
-    runs = {row.get("run") or TRAINING for row in rows}
+    runs = {row.run or TRAINING for row in rows}
     return runs.pop() if len(runs) == 1 else "run" if runs else TRAINING
 
 
@@ -369,25 +394,29 @@ def missed_line(n_seeds: int, run: str = TRAINING) -> str:
     )
 
 
-def sentence_of(row: Row, threshold: float) -> str:
+def sentence_of(row: VerdictRow | None, threshold: float) -> str:
     """Return the sentence of a cell's verdict; empty without a verdict."""
-    if not row.get("verdict"):
+    verdict = None if row is None else judgement_of(row)
+    if row is None or verdict is None:
         return ""
-    verdict = verdict_of(row["verdict"])
-    seeds = [row["seeds_above"], row["seeds_below"]]
-    if row["d"] < 0:
-        seeds.reverse()
-    favoured, other, preference = favoured_group(row), other_group(row), preference_of(row)
-    template = verdict.sentence_of_one if row["n_seeds"] == 1 else verdict.sentence
-    if verdict.is_gap and "not_relative" in row.get("flags", ()):
+    n_favoured = row.seeds_below if row.d < 0 else row.seeds_above
+    n_other = row.seeds_above if row.d < 0 else row.seeds_below
+    favoured = favoured_group(row)
+    other = other_group(row)
+    preference = preference_of(row)
+    template = verdict.sentence_of_one if row.n_seeds == 1 else verdict.sentence
+    if verdict.is_gap and "not_relative" in row.flags:
         template += " No random explanations are scored by this metric: the gap may be one of the "
         template += "classifier or the texts."
     template += _more(row)
-    least, mean = row["minimal_detectable_effect_corrected"], "mean " * (row["n_seeds"] > 1)
-    numbers = ("d", "rms_gap", "rms_low", "rms_high")
+    least = row.minimal_detectable_effect_corrected
+    mean = "mean " * (row.n_seeds > 1)
     return template.format(
-        **{name: _Number(row[name]) for name in numbers},
-        n_seeds=row["n_seeds"],
+        d=_Number(row.d),
+        rms_gap=_Number(row.rms_gap),
+        rms_low=_Number(row.rms_low),
+        rms_high=_Number(row.rms_high),
+        n_seeds=row.n_seeds,
         run=run_of([row]),
         threshold=threshold,
         better=preference.texts,
@@ -396,12 +425,12 @@ def sentence_of(row: Row, threshold: float) -> str:
         detectable=f" A {mean}gap of |d| = {least:.2g} would have been found." * (least == least),
         favoured=favoured,
         other=other,
-        n_favoured=seeds[0],
-        n_other=seeds[1],
+        n_favoured=n_favoured,
+        n_other=n_other,
     )
 
 
-def _levels(row: Row, first: str, second: str) -> str:
+def _levels(row: VerdictRow, first: str, second: str) -> str:
     """Return the levels of two groups, to stand before a d; empty where they are unknown."""
     levels = levels_of(row)
     if not levels:
@@ -409,33 +438,38 @@ def _levels(row: Row, first: str, second: str) -> str:
     return f"{_Number(levels[first]):.3g}, {second} {_Number(levels[second]):.3g}; "
 
 
-def _more(row: Row) -> str:
+def _more(row: VerdictRow) -> str:
     """Return a template on what of the study an open cell lacks; empty if nothing stands out."""
     what = needed(row)
     if not what:
         return ""
-    words = {"texts": "texts", "trainings": "{run}s"}
-    other = next(name for name in words if name != what)
-    least = {name: row[column] for name, column in verdicts.TWICE.items()}
+    by_texts = row.detectable_with_twice_the_texts
+    by_runs = row.detectable_with_twice_the_trainings
+    if what == "texts":
+        return (
+            f" Twice the texts would show a mean gap of |d| = {by_texts:.2g}, and twice the "
+            f"{{run}}s one of {by_runs:.2g}."
+        )
     return (
-        f" Twice the {words[what]} would show a mean gap of |d| = {least[what]:.2g}, and twice the "
-        f"{words[other]} one of {least[other]:.2g}."
+        f" Twice the {{run}}s would show a mean gap of |d| = {by_runs:.2g}, and twice the texts "
+        f"one of {by_texts:.2g}."
     )
 
 
-def legend(*, threshold: float, of_one: bool, run: str = TRAINING) -> dict[str, str]:
-    """Return the general meaning of each verdict by its label; ``of_one``: for one classifier."""
+def legend(*, threshold: float, single: bool, run: str = TRAINING) -> dict[str, str]:
+    """Return the general meaning of each verdict by its label; ``single``: for one classifier."""
+    run = "classifier" if single else run
     return {
-        one.label: one.meaning.format(threshold=threshold, run="classifier" if of_one else run)
-        for one in verdicts.VERDICTS
-        if one.sentence_of_one or not of_one
+        verdict.label: verdict.meaning.format(threshold=threshold, run=run)
+        for verdict in verdicts.VERDICTS
+        if verdict.sentence_of_one or not single
     }
 
 
-def effect_size(row: Row) -> float:
+def effect_size(row: VerdictRow) -> float:
     """Return the size of a gap: |d| if its verdict names a favoured group, else R."""
-    d, rms = abs(row["d"]), row["rms_gap"]
-    return d if verdict_of(row["verdict"]).favours or not math.isfinite(rms) else float(rms)
+    is_named = names_favoured(row) or not math.isfinite(row.rms_gap)
+    return abs(row.d) if is_named else row.rms_gap
 
 
 def meaning_of(flag: str) -> str:

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from operator import attrgetter
 
 from exparity.core.formats import joined
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study
 from exparity.report.preference import favoured_group
-from exparity.report.tables import Row
-from exparity.report.verdicts import is_alike, is_gap, verdict_of
+from exparity.report.rows import VerdictRow
+from exparity.report.verdicts import is_alike, is_gap, names_favoured
 from exparity.stats.verdicts import WITNESSES
 
-ALIKE, DIFFER, UNDECIDED, NOT_TESTED, NOT_ASKED = (
-    "alike",
-    "differ",
-    "undecided",
-    "not tested",
-    "–",
-)
-"""Words of a witness, beside the name of a group whose texts it favours."""
+# Words of a witness, beside the name of a group whose texts it favours.
+ALIKE = "alike"
+DIFFER = "differ"
+UNDECIDED = "undecided"
+NOT_TESTED = "not tested"
+NOT_ASKED = "–"
 _OPEN = (UNDECIDED, NOT_TESTED, NOT_ASKED)
 _MOST_NAMED = 4
 """Methods that are named; of more, their number is told."""
@@ -54,53 +52,55 @@ class WitnessTable:
                 agreed.setdefault(decided.pop(), []).append(method)
             else:
                 waiting.append(method)
-        parts = [f"agree that {_claim(word)} with {_named(of)}" for word, of in agreed.items()]
+        parts = [
+            f"agree that {_claim(word)} with {_named(methods)}" for word, methods in agreed.items()
+        ]
         parts += [
-            f"say different things of {method} ({self._said_of(method)})" for method in parted
+            f"say different things of {method} ({self._answers_on(method)})" for method in parted
         ]
         if waiting:
             parts.append(f"leave {_named(waiting)} open, since not each of them decides")
         return f"On {self.place}, {joined(self.witnesses)} {'; they '.join(parts)}."
 
-    def _said_of(self, method: str) -> str:
-        said = zip(self.witnesses, self.words[method], strict=True)
-        return ", ".join(f"{witness}: {word}" for witness, word in said if word != NOT_ASKED)
+    def _answers_on(self, method: str) -> str:
+        answers = zip(self.witnesses, self.words[method], strict=True)
+        return ", ".join(f"{witness}: {word}" for witness, word in answers if word != NOT_ASKED)
 
 
 def witness_tables(study: Study) -> list[WitnessTable]:
     """Return what witnesses say of each dataset and model that more than one of them judged."""
-    rows = [row for row in study.standing if row["witness"]]
-    places = grouped(rows, itemgetter("dataset", "model"))
-    each = [_table(study, place, of_place) for place, of_place in places.items()]
-    return [table for table in each if len(table.witnesses) > 1]
+    rows = [row for row in study.standing if row.witness]
+    places = grouped(rows, attrgetter("dataset", "model"))
+    tables = [_table(study, place, members) for place, members in places.items()]
+    return [table for table in tables if len(table.witnesses) > 1]
 
 
-def _table(study: Study, place: tuple[str, str], rows: Sequence[Row]) -> WitnessTable:
-    tested = {row["witness"] for row in rows if row["verdict"]}
+def _table(study: Study, place: tuple[str, str], rows: Sequence[VerdictRow]) -> WitnessTable:
+    tested = {row.witness for row in rows if row.verdict}
     witnesses = [witness for witness in WITNESSES.values() if witness in tested]
     words = {
-        study.display("method", method): [*_words(of_method, witnesses)]
-        for method, of_method in grouped(rows, itemgetter("method")).items()
+        study.display("method", method): [*_words(members, witnesses)]
+        for method, members in grouped(rows, attrgetter("method")).items()
     }
     return WitnessTable(study.place(*place), witnesses, words)
 
 
-def _words(rows: Sequence[Row], witnesses: Collection[str]) -> Iterator[str]:
+def _words(rows: Sequence[VerdictRow], witnesses: Collection[str]) -> Iterator[str]:
     """Yield the word of each witness on a method."""
-    of_witness = grouped(rows, itemgetter("witness"))
+    by_witness = grouped(rows, attrgetter("witness"))
     for witness in witnesses:
-        yield _word(of_witness.get(witness, ()))
+        yield _word(by_witness.get(witness, ()))
 
 
-def _word(rows: Sequence[Row]) -> str:
+def _word(rows: Sequence[VerdictRow]) -> str:
     """Return what rows of one witness say together: a gap counts if any of them shows it."""
     if not rows:
         return NOT_ASKED
-    tested = [row for row in rows if row["verdict"]]
+    tested = [row for row in rows if row.verdict]
     gaps = [row for row in tested if is_gap(row)]
-    pairs = {(row["group_a"], row["group_b"]) for row in rows}
+    pairs = {row.groups for row in rows}
     if gaps:
-        sides = {favoured_group(row) for row in gaps if verdict_of(row["verdict"]).favours}
+        sides = {favoured_group(row) for row in gaps if names_favoured(row)}
         is_sided = len(pairs) == 1 and len(sides) == 1
         return (sides.pop() if is_sided else None) or DIFFER
     if not tested:

@@ -85,7 +85,7 @@ class GroupFacts:
     ceiling_b: float = np.nan
 
     @property
-    def flags(self) -> list[str]:
+    def ceiling_flags(self) -> list[str]:
         """What readers must know of the ceilings."""
         ceilings = np.array([self.ceiling_a, self.ceiling_b])
         flags = [NO_ROOM] if (ceilings < LEAST_CEILING).any() else []

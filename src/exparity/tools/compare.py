@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from rich.console import RenderableType
 from rich.table import Table
 
+from exparity.artefacts.columns import records
 from exparity.artefacts.grid import read_grid
 from exparity.core.errors import InputError
 from exparity.core.escaping import visible
 from exparity.core.flags import Flag, Folder
 from exparity.core.formats import dotted, signed
-from exparity.report.gather import Verdicts, by_cell_and_quantity
 from exparity.report.provenance import SETTLED, read_origins, settings_of, versions
 from exparity.report.reading import read_analysis
+from exparity.report.rows import VerdictRow, Verdicts, cells_of
 from exparity.report.terminal import table_of, terminal_here, write
-from exparity.report.verdicts import is_random
 from exparity.stats.two_runs import GapDifference, gap_difference
 from exparity.stats.verdicts import STANDING
 
@@ -40,8 +40,8 @@ class ComparedCell(NamedTuple):
 
     ids: tuple[str, ...]  # dataset, model, method, metric and the two groups
     quantity: str
-    first: Mapping[str, Any]
-    second: Mapping[str, Any]
+    first: VerdictRow
+    second: VerdictRow
     is_alike: bool  # the verdicts are the same
     difference: GapDifference  # second run minus first
 
@@ -73,7 +73,7 @@ def read_run(results: Path) -> Run:
     grid = read_grid(results)
     if grid is None:
         raise InputError(f"{results}: no results; name the results folder of a run")
-    judged = read_analysis(results, grid, "judge")
+    judged = records(VerdictRow, read_analysis(results, grid, "judge"))
     origins = read_origins(results, grid)
     compared = {key: value for key, value in grid.as_json().items() if key not in _NOT_COMPARED}
     settings = {
@@ -93,7 +93,7 @@ def read_run(results: Path) -> Run:
             package: ", ".join(version for version, _ in counts)
             for package, counts in versions(origins).items()
         },
-        by_cell_and_quantity(row for row in judged if not is_random(row)),
+        cells_of(judged),
     )
 
 
@@ -104,13 +104,13 @@ def cells_of_both(first: Run, second: Run) -> list[ComparedCell]:
     """
     cells = []
     for ids in (ids for ids in first.verdicts if ids in second.verdicts):
-        cell_a = first.verdicts[ids]
-        cell_b = second.verdicts[ids]
+        cell_a = first.verdicts[ids].rows
+        cell_b = second.verdicts[ids].rows
         quantity = next(name for name in STANDING if name in cell_a and name in cell_b)
         row_a = cell_a[quantity]
         row_b = cell_b[quantity]
-        alike = bool(row_a["verdict"] == row_b["verdict"])
-        difference = gap_difference(row_b, row_a)
+        alike = row_a.verdict == row_b.verdict
+        difference = gap_difference(vars(row_b), vars(row_a))
         cells.append(ComparedCell(ids, quantity, row_a, row_b, alike, difference))
     # max leaves NaN out, which would leave the order to chance.
     return sorted(cells, key=lambda c: (not c.differs, -max(-1.0, abs(c.difference.estimate))))
@@ -163,7 +163,10 @@ def _table(cells: Sequence[ComparedCell]) -> Table:
         interval = "one training"
         if difference.is_testable:
             interval = f"{signed(difference.ci_low)} to {signed(difference.ci_high)}"
-        both = [(row["verdict"] or "–", signed(row["d"])) for row in (cell.first, cell.second)]
-        gaps = (*both[0], *both[1], signed(difference.estimate), interval)
+        gaps = (
+            *(cell.first.verdict or "–", signed(cell.first.d)),
+            *(cell.second.verdict or "–", signed(cell.second.d)),
+            *(signed(difference.estimate), interval),
+        )
         rows.append((*cell.ids[:4], groups, *gaps))
     return table_of(heads, rows)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
 from rich.console import RenderableType
 
 from exparity.artefacts import layout
+from exparity.artefacts.columns import records
 from exparity.artefacts.files import read_artefact, read_parquet
 from exparity.artefacts.grid import Grid, read_grid
 from exparity.config.command_line import results_of
@@ -20,6 +22,7 @@ from exparity.report.context import Context
 from exparity.report.failures import Failures
 from exparity.report.gather import gather
 from exparity.report.means import MEANS, MeanLine, mean_tables
+from exparity.report.rows import VerdictRow
 from exparity.report.sections.findings import in_plain_words
 from exparity.report.terminal import (
     means_of,
@@ -28,7 +31,6 @@ from exparity.report.terminal import (
     verdicts_of,
     write,
 )
-from exparity.report.verdicts import is_random
 
 _KINDS = ("dataset", "model", "method", "metric")
 
@@ -65,24 +67,24 @@ def show(
     grid = read_grid(results)
     # Where nothing is explained, verdicts are those of an earlier run.
     path = results / layout.path_of("verdicts", {})
-    verdicts = []
+    verdicts: list[VerdictRow] = []
     if path.is_file() and (grid is None or grid.metrics):
-        rows = read_artefact(path, "verdicts")[0].to_pylist()
+        rows = records(VerdictRow, read_artefact(path, "verdicts")[0])
         # Random explanations belong to every method.
-        verdicts = [{**row, "method": ""} if is_random(row) else row for row in rows]
-    compared = {row["dataset"] for row in verdicts}
+        verdicts = [replace(row, method="") if row.is_random else row for row in rows]
+    compared = {row.dataset for row in verdicts}
     path = results / layout.path_of("tables", {}) / f"{MEANS}.parquet"
-    lines = read_parquet(path)[0].to_pylist() if path.is_file() else []
-    means = [line for line in lines if line["dataset"] not in compared]
+    lines = records(MeanLine, read_parquet(path)[0]) if path.is_file() else []
+    means = [line for line in lines if line.dataset not in compared]
     if not verdicts and not means:
         raise InputError(f"{results}: there are no verdicts yet; run the experiment first")
     for kind, ids in zip(_KINDS, (dataset, model, method, metric), strict=True):
-        known = {row[kind] for row in (*verdicts, *means)} - {""}
+        known = {getattr(row, kind) for row in (*verdicts, *means)} - {""}
         for name in ids:
             require_known(name, known, f"there is no {kind} '{name}' in the results shown")
         if ids:
-            verdicts = [row for row in verdicts if row[kind] in ("", *ids)]
-            means = [row for row in means if row[kind] in ids]
+            verdicts = [row for row in verdicts if getattr(row, kind) in ("", *ids)]
+            means = [line for line in means if getattr(line, kind) in ids]
     statistics = grid.statistics if grid else DEFAULTS
     is_chosen = any((dataset, model, method, metric))
     answers = _answers(results, grid) if grid and verdicts and not is_chosen else []
@@ -94,8 +96,7 @@ def show(
         )
     elif verdicts:
         parts.append(["", "With --cells, the verdict of each comparison is printed."])
-    means_shown = mean_tables([MeanLine(**row) for row in means])
-    parts.append(means_of(means_shown, statistics.confidence))
+    parts.append(means_of(mean_tables(means), statistics.confidence))
     write(terminal_here(), chain.from_iterable(parts))
 
 

@@ -93,12 +93,15 @@ def _classifiers(study: Study) -> list[dict[str, Any]]:
             theirs = published.get(Key(study.datasets[dataset], scheme, metric=measure))
             if theirs is None:
                 continue
-            wanted = {"dataset": dataset, "model": model, "quantity": measure, "class_name": ""}
-            if measure != "apd":  # over all groups
-                wanted["group"] = ""
-            if measure in ("tpr", "tnr"):  # of the positive class
-                wanted["class_name"] = study.declared(dataset).classes[1]
-            values = [row["value"] for row in study.bias if wanted.items() <= row.items()]
+            is_of_class = measure in ("tpr", "tnr")  # of the positive class
+            class_name = study.declared(dataset).classes[1] if is_of_class else ""
+            wanted = (dataset, model, measure, class_name)
+            values = [
+                row.value
+                for row in study.bias
+                if (row.dataset, row.model, row.quantity, row.class_name) == wanted
+                and (measure == "apd" or not row.group)  # others are over all groups
+            ]
             lines.append((name, mean_and_sd(values), theirs))
         if lines:
             about = {"dataset": dataset, "model": model, "scheme": scheme}

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
+from operator import attrgetter
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.columns import Row
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study
-from exparity.report.verdicts import verdict_of
+from exparity.report.rows import VerdictRow
+from exparity.report.verdicts import judgement_of
 from exparity.stages.judge import CHANGES
 
 _QUANTITIES = {change: quantity for quantity, change in CHANGES.items()}
 
 
-def outcome_of(change: Row) -> str:
+def outcome_of(change: VerdictRow) -> str:
     """Return the verdict on a change, with the direction of a difference."""
-    if change["verdict"] and verdict_of(change["verdict"]).favours:
-        return f"{change['verdict']}, {'smaller' if change['d'] < 0 else 'larger'}"
-    return change["verdict"] or "not tested"
+    judgement = judgement_of(change)
+    if judgement is None:
+        return "not tested"
+    if judgement.favours:
+        return f"{judgement.id}, {'smaller' if change.d < 0 else 'larger'}"
+    return judgement.id
 
 
 def findings(rows: Sequence[Row], study: Study) -> Findings:
     """Return the section; its numbers are rows of the verdicts."""
-    changes = [row for row in study.judged if row["quantity"] in _QUANTITIES]
+    changes = [row for row in study.judged if row.quantity in _QUANTITIES]
     return Findings(
         {
-            "changes": grouped(changes, itemgetter("dataset", "group_a", "group_b")),
+            "changes": grouped(changes, attrgetter("dataset", "group_a", "group_b")),
             "base": rows[0]["base"],
             "quantities": _QUANTITIES,
             "outcome_of": outcome_of,

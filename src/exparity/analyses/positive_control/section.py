@@ -13,7 +13,7 @@ from exparity.core.formats import joined
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study
 from exparity.stats.planted import DRAWS, SHARES
-from exparity.stats.verdicts import SHARE_OF_CLAIM, foresees
+from exparity.stats.verdicts import SHARE_OF_CLAIM
 
 
 def findings(rows: Sequence[Row], study: Study) -> Findings | None:
@@ -55,9 +55,7 @@ def sentences_of(rows: Sequence[Row], study: Study) -> list[str]:
 def _level(study: Study, dataset: str) -> float:
     """Return the level of a claim over the cells that are judged by what explanations foresee."""
     cells = [
-        row
-        for row in study.standing
-        if row["dataset"] == dataset and row["verdict"] and foresees(row)
+        row for row in study.standing if row.dataset == dataset and row.verdict and row.foresees
     ]
     alpha = float(study.statistics.alpha)
     return SHARE_OF_CLAIM * alpha / max(1, len(cells))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import median
@@ -20,17 +21,16 @@ from exparity.report.conclusions.classifiers import services_of
 from exparity.report.context import Context
 from exparity.report.gather import Study
 from exparity.report.preference import favoured_group, other_group
-from exparity.report.tables import Row
+from exparity.report.rows import JudgedCell, VerdictRow
 from exparity.report.verdicts import (
     detectable,
     effect_size,
     is_decided,
     is_gap,
+    names_favoured,
     needed,
     untested_sentences,
-    verdict_of,
 )
-from exparity.stats.verdicts import TWICE, is_description
 
 _FIRST = 3
 """Steps that are told first."""
@@ -53,11 +53,11 @@ class PartlyExplained(NamedTuple):
 
 def partly_explained(context: Context) -> Iterator[PartlyExplained]:
     """Yield the datasets of which some predicted texts are not explained."""
-    predicted = {one.whole["dataset"]: one.whole["n"] for one in context.study.accuracies}
+    predicted = {a.whole.dataset: a.whole.n for a in context.study.accuracies}
     explained = defaultdict(list)
     for origin in context.origins:
         if origin.artefact == "explanations":
-            explained[origin.ids["dataset"]].append(origin.facts["rows"])
+            explained[origin.dataset].append(origin.n_rows)
     for dataset, sizes in explained.items():
         if min(sizes) < predicted[dataset]:
             yield PartlyExplained(dataset, min(sizes), max(sizes), predicted[dataset])
@@ -72,7 +72,7 @@ def next_steps(context: Context) -> Answer:
     steps = [*_steps(study, standing, partly, remedies)]
     if not standing:
         steps.append("Name methods and metrics in the config, so that something is explained.")
-    elif not steps and all(row["verdict"] for row in standing):
+    elif not steps and all(row.verdict for row in standing):
         steps.append("Nothing, for these groups and texts; check again after each training.")
     not_to_say = " ".join(_not_shown(study, standing))
     first = " ".join(filter(None, (*steps[:_FIRST], not_to_say)))
@@ -81,14 +81,14 @@ def next_steps(context: Context) -> Answer:
 
 def _steps(
     study: Study,
-    standing: Sequence[Row],
+    standing: Sequence[VerdictRow],
     partly: Sequence[PartlyExplained],
     remedies: Sequence[str],
 ) -> Iterator[str]:
     """Yield what to do next."""
     if unreliable_sentences(study):
         yield "Improve the classifier first: explanations of one that guesses show little."
-    elif any(one.differs for one in services_of(study)):
+    elif any(service.differs for service in services_of(study)):
         yield "Improve the classifier for the group that it serves worse."
     yield from untested_sentences(standing)
     dependence = max(strongest_dependence(study).values(), default=0.0)
@@ -113,22 +113,20 @@ def _steps(
     yield from _about_open_cells(study, standing, partly)
 
 
-def _largest_gap(standing: Sequence[Row]) -> Row | None:
+def _largest_gap(standing: Sequence[VerdictRow]) -> VerdictRow | None:
     """Return the row of the largest gap that favours a group, those told first before others."""
     sided = [
-        row
-        for row in standing
-        if is_gap(row) and verdict_of(row["verdict"]).favours and not is_description(row)
+        row for row in standing if is_gap(row) and names_favoured(row) and not row.is_description
     ]
-    return max(sided, key=lambda row: (row["headline"], effect_size(row)), default=None)
+    return max(sided, key=lambda row: (row.headline, effect_size(row)), default=None)
 
 
 def _about_open_cells(
-    study: Study, standing: Sequence[Row], partly: Sequence[PartlyExplained]
+    study: Study, standing: Sequence[VerdictRow], partly: Sequence[PartlyExplained]
 ) -> Iterator[str]:
     """Yield what cells without a decision need: the texts that were left out, then others."""
-    judged = [row for row in standing if row["verdict"]]
-    undecided = [row for row in judged if not is_decided(row["verdict"])]
+    judged = [row for row in standing if row.verdict]
+    undecided = [row for row in judged if not is_decided(row.verdict)]
     if undecided or len(judged) < len(standing):
         for words, datasets in grouped(partly, lambda dataset: dataset.words).items():
             names = joined([study.display("dataset", part.dataset) for part in datasets])
@@ -140,13 +138,19 @@ def _about_open_cells(
         yield _more_of(study, undecided, len(judged), bool(partly))
 
 
-def _more_of(study: Study, undecided: Sequence[Row], n_judged: int, is_partly: bool) -> str:
+def _more_of(study: Study, undecided: Sequence[VerdictRow], n_judged: int, is_partly: bool) -> str:
     """Return whether more texts or more trainings would decide most of the open cells."""
     wanted = Counter(map(needed, undecided))
     what = "trainings" if wanted["trainings"] > wanted["texts"] else "texts"
     still = "still " if is_partly and what == "texts" else ""
     kind = f"{study.run}s" if what == "trainings" else "texts"
-    known = [row[TWICE[what]] for row in undecided if row.get(TWICE[what]) == row.get(TWICE[what])]
+    twice = [
+        row.detectable_with_twice_the_trainings
+        if what == "trainings"
+        else row.detectable_with_twice_the_texts
+        for row in undecided
+    ]
+    known = [least for least in twice if not math.isnan(least)]
     shown = ""
     if study.one_training:
         least = detectable(undecided)
@@ -162,24 +166,29 @@ def _sizes(d: float) -> str:
     return f"{d:.2g} standard deviations"
 
 
-def _places(study: Study, rows: Sequence[Row]) -> str:
+def _places(study: Study, rows: Sequence[VerdictRow]) -> str:
     """Return with which method on which dataset, or in how many results of many."""
     if len(rows) > 1:
         return f"in {len(rows)} results"
     (row,) = rows
-    method = study.display("method", row["method"])
-    return f"with {method} on {study.place(row['dataset'], row['model'])},"
+    method = study.display("method", row.method)
+    return f"with {method} on {study.place(row.dataset, row.model)},"
 
 
-def _not_shown(study: Study, standing: Sequence[Row]) -> Iterator[str]:
+def _is_standing_gap(cell: JudgedCell) -> bool:
+    """Return whether the verdict that counts for a cell is a gap."""
+    return cell.standing is not None and is_gap(cell.standing)
+
+
+def _not_shown(study: Study, standing: Sequence[VerdictRow]) -> Iterator[str]:
     """Yield what the results do not show, though they may seem to."""
     alone = [
-        cell["score"]
+        cell.score
         for cell in study.verdicts.values()
-        if "score" in cell
-        and is_gap(cell["score"])
-        and not is_description(cell["score"])
-        and not any(row["stands"] and is_gap(row) for row in cell.values())
+        if cell.score is not None
+        and is_gap(cell.score)
+        and not cell.score.is_description
+        and not _is_standing_gap(cell)
     ]
     favoured = {group for row in alone if (group := favoured_group(row))}
     for group in sorted(favoured):
@@ -188,6 +197,6 @@ def _not_shown(study: Study, standing: Sequence[Row]) -> Iterator[str]:
             f"Do not say that {group} texts are explained better because their scores are better: "
             f"{_places(study, cells)} no difference of the explanations is shown."
         )
-    concentrated = [row for row in standing if is_description(row) and is_gap(row)]
+    concentrated = [row for row in standing if row.is_description and is_gap(row)]
     if concentrated:
         yield "Do not call more concentrated explanations better."

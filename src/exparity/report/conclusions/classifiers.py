@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from operator import itemgetter
+from operator import attrgetter
 from statistics import fmean
 
 from exparity.core.formats import joined
@@ -14,7 +15,7 @@ from exparity.report.cautions import unreliable_sentences
 from exparity.report.conclusions.answer import Answer
 from exparity.report.context import Context
 from exparity.report.gather import Study
-from exparity.report.tables import Row
+from exparity.report.rows import ClassifierBias, VerdictRow
 
 _CLEAR = 0.05
 """Difference of two shares that is told, where most trainings show it with certainty."""
@@ -40,6 +41,11 @@ class Service:
     surer_of: str
 
     @property
+    def is_unequal(self) -> bool:
+        """Whether classifiers are right, or sure, more often for one group."""
+        return self.differs or bool(self.surer_of)
+
+    @property
     def gap(self) -> float:
         """Difference of the largest and the smallest share."""
         return max(self.shares.values()) - min(self.shares.values())
@@ -58,18 +64,18 @@ class Service:
 def services_of(study: Study) -> list[Service]:
     """Return how each model serves the groups of each dataset, the most unequal first."""
     gaps = grouped(
-        (row for row in study.bias if row["quantity"] == "accuracy_gap"),
-        itemgetter("dataset", "model"),
+        (row for row in study.bias if row.quantity == "accuracy_gap"),
+        attrgetter("dataset", "model"),
     )
-    accuracies = grouped(study.accuracies, lambda one: (one.whole["dataset"], one.whole["model"]))
-    judged = grouped(study.judged, itemgetter("dataset", "model"))
+    accuracies = grouped(study.accuracies, attrgetter("whole.dataset", "whole.model"))
+    judged = grouped(study.judged, attrgetter("dataset", "model"))
     threshold = float(study.statistics.threshold)
     services = []
     for (dataset, model), trainings in accuracies.items():
         if not study.declared(dataset).groups:
             continue
         shares = {
-            group: fmean(training.by_group[group]["value"] for training in trainings)
+            group: fmean(training.by_group[group].value for training in trainings)
             for group in study.declared(dataset).groups
         }
         pairs = gaps.get((dataset, model), [])
@@ -82,38 +88,38 @@ def services_of(study: Study) -> list[Service]:
                 _surer_of(judged.get((dataset, model), ()), threshold),
             )
         )
-    return sorted(services, key=lambda one: -one.gap)
+    return sorted(services, key=lambda service: -service.gap)
 
 
 def about_classifiers(context: Context) -> Answer:
     """Answer whether classifiers are right, and sure, as often for every group."""
     study = context.study
     services = services_of(study)
-    unequal = [one.sentence for one in services if one.differs or one.surer_of]
+    unequal = [service.sentence for service in services if service.is_unequal]
     if unequal:
         unequal[0] += " Deal with this first: it moves every number below."
-    equal = [one.sentence for one in services if not (one.differs or one.surer_of)]
+    equal = [service.sentence for service in services if not service.is_unequal]
     unreliable = " ".join(unreliable_sentences(study))
     return Answer.of([*unequal, *equal], before=unreliable, evidence="bias")
 
 
-def _is_clear(pairs: Sequence[Row], group_a: str, group_b: str) -> bool:
+def _is_clear(pairs: Sequence[ClassifierBias], group_a: str, group_b: str) -> bool:
     """Return whether two groups are right to clearly different shares.
 
     The mean difference is at least :data:`_CLEAR`, and most trainings show one by themselves.
     """
-    own = [row for row in pairs if {row["group"], row["group_b"]} == {group_a, group_b}]
-    known = [row for row in own if row["value"] == row["value"]]
-    if not known or abs(fmean(row["value"] for row in known)) < _CLEAR:
+    gaps = [row for row in pairs if {row.group, row.group_b} == {group_a, group_b}]
+    known = [row for row in gaps if not math.isnan(row.value)]
+    if not known or abs(fmean(row.value for row in known)) < _CLEAR:
         return False
-    shown = [row for row in known if row["ci_low"] > 0 or row["ci_high"] < 0]
+    shown = [row for row in known if row.ci_low > 0 or row.ci_high < 0]
     return 2 * len(shown) > len(known)
 
 
-def _surer_of(rows: Sequence[Row], threshold: float) -> str:
+def _surer_of(rows: Sequence[VerdictRow], threshold: float) -> str:
     """Return the group that classifiers are surer of than of another, by the largest difference."""
-    sure = [row for row in rows if abs(row["certainty_d"]) >= threshold]
+    sure = [row for row in rows if abs(row.certainty_d) >= threshold]
     if not sure:
         return ""
-    largest = max(sure, key=lambda row: abs(row["certainty_d"]))
-    return str(largest["group_a"] if largest["certainty_d"] > 0 else largest["group_b"])
+    largest = max(sure, key=lambda row: abs(row.certainty_d))
+    return largest.group_a if largest.certainty_d > 0 else largest.group_b

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from operator import itemgetter
+from operator import attrgetter
 
 from exparity.core.formats import in_sentence, joined, signed
 from exparity.core.grouping import grouped
@@ -14,15 +14,16 @@ from exparity.report.context import Context
 from exparity.report.gather import Study
 from exparity.report.over_groups import OverAllGroups, over_all_groups
 from exparity.report.preference import favoured_group, levels_of, other_group, preference_of
-from exparity.report.tables import Row
+from exparity.report.rows import VerdictRow
 from exparity.report.verdicts import (
     effect_size,
     is_alike,
     is_foreseen,
     is_gap,
     is_of,
+    judgement_of,
+    names_favoured,
     untested_sentences,
-    verdict_of,
 )
 from exparity.report.witnesses import witness_tables
 
@@ -47,12 +48,12 @@ class Place:
     study: Study
     dataset: str
     model: str
-    rows: Sequence[Row]
+    rows: Sequence[VerdictRow]
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """The pairs of groups."""
-        return list(dict.fromkeys((row["group_a"], row["group_b"]) for row in self.rows))
+        return list(dict.fromkeys(row.groups for row in self.rows))
 
     @property
     def severity(self) -> float:
@@ -66,12 +67,12 @@ class Place:
 
     def sentence(self) -> str:
         """Return what is said of it."""
-        said = self._of_pair() if len(self.pairs) == 1 else self._of_pairs()
-        return f"On {self.name}, {said}."
+        words = self._about_pair() if len(self.pairs) == 1 else self._about_pairs()
+        return f"On {self.name}, {words}."
 
-    def _of_pair(self) -> str:
+    def _about_pair(self) -> str:
         """Return what is said where two groups are compared."""
-        tested = [row for row in self.rows if row["verdict"]]
+        tested = [row for row in self.rows if row.verdict]
         alike = [row for row in tested if is_alike(row)]
         still_open = [row for row in tested if not is_gap(row) and row not in alike]
         (pair,) = self.pairs
@@ -82,12 +83,12 @@ class Place:
         if still_open:
             who = "they" if parts else texts
             parts.append(f"whether {who} differ is open with {self._with(still_open)}")
-        untested = [row for row in self.rows if not row["verdict"]]
+        untested = [row for row in self.rows if not row.verdict]
         if untested:
             parts.append(f"not tested: {self._with(untested)}")
         return "; ".join(parts)
 
-    def _of_pairs(self) -> str:
+    def _about_pairs(self) -> str:
         """Return what is said where more than two groups are compared: all at once, then pairs."""
         gaps = [row for row in self.rows if is_gap(row)]
         n_groups = len(self.study.declared(self.dataset).groups)
@@ -108,17 +109,17 @@ class Place:
                 f"none of the {n_groups} groups is shown to differ from another, nor are all "
                 f"shown to be alike{missing}"
             )
-        told = f"groups differ with {self._with_cells(cells, differing)}"
+        methods = self._with_cells(cells, differing)
         if not gaps:
-            return f"{told}, but no pair of the {n_groups} groups is shown to"
+            return f"groups differ with {methods}, but no pair of the {n_groups} groups is shown to"
         largest = max(gaps, key=effect_size)
-        n_differing = len(grouped(gaps, itemgetter("group_a", "group_b")))
-        told = f"{told}: {n_differing} of {n_pairs} pairs"
-        if not verdict_of(largest["verdict"]).favours:
-            return told
+        n_differing = len(grouped(gaps, attrgetter("group_a", "group_b")))
+        sentence = f"groups differ with {methods}: {n_differing} of {n_pairs} pairs"
+        if not names_favoured(largest):
+            return sentence
         favoured = favoured_group(largest)
         return (
-            f"{told}, most of all {favoured} and {other_group(largest)}: {favoured} texts "
+            f"{sentence}, most of all {favoured} and {other_group(largest)}: {favoured} texts "
             f"{preference_of(largest).in_words} ({self._item(largest)})"
         )
 
@@ -130,7 +131,7 @@ class Place:
     def _gaps(self) -> Iterator[str]:
         """Yield a part for each group that gaps favour, and one for those that favour none."""
         gaps = sorted(filter(is_gap, self.rows), key=effect_size, reverse=True)
-        sided = [row for row in gaps if verdict_of(row["verdict"]).favours and favoured_group(row)]
+        sided = [row for row in gaps if names_favoured(row) and favoured_group(row)]
         by_side = grouped(sided, lambda row: (favoured_group(row), preference_of(row).in_words))
         for (favoured, better), rows in by_side.items():
             items = [self._item(row) for row in rows[:_MOST_NAMED]]
@@ -144,30 +145,31 @@ class Place:
                 f"{self.study.run} to {self.study.run}"
             )
 
-    def _item(self, row: Row) -> str:
+    def _item(self, row: VerdictRow) -> str:
         """Return a method, with the levels of both groups, or d where they are unknown."""
         levels = levels_of(row)
-        better = favoured_group(row) or row["group_a"]
-        worse = row["group_b"] if better == row["group_a"] else row["group_a"]
+        better = favoured_group(row) or row.group_a
+        worse = row.group_b if better == row.group_a else row.group_a
         often = self._how_often(row)
         if not levels:
-            return f"{self._label(row)} (d {signed(row['d'])}{often})"
+            return f"{self._label(row)} (d {signed(row.d)}{often})"
         return f"{self._label(row)} {levels[better]:.2f} ({worse} {levels[worse]:.2f}{often})"
 
-    def _how_often(self, row: Row) -> str:
+    def _how_often(self, row: VerdictRow) -> str:
         """Return in how many trainings a group is favoured where the next may favour another."""
-        if verdict_of(row["verdict"]).settles:
+        judgement = judgement_of(row)
+        if judgement is None or judgement.settles:
             return ""
-        n_alike = row["seeds_above"] if row["d"] > 0 else row["seeds_below"]
-        return f", in {n_alike} of {row['n_seeds']} {self.study.run}s"
+        n_alike = row.seeds_above if row.d > 0 else row.seeds_below
+        return f", in {n_alike} of {row.n_seeds} {self.study.run}s"
 
-    def _label(self, row: Row) -> str:
-        method = self.study.display("method", row["method"])
-        if len({other["metric"] for other in self.rows}) == 1:
+    def _label(self, row: VerdictRow) -> str:
+        method = self.study.display("method", row.method)
+        if len({other.metric for other in self.rows}) == 1:
             return method
-        return f"{method} by {self.study.display('metric', row['metric'])}"
+        return f"{method} by {self.study.display('metric', row.metric)}"
 
-    def _with(self, rows: Sequence[Row]) -> str:
+    def _with(self, rows: Sequence[VerdictRow]) -> str:
         """Return the methods of some rows, by name if they are few."""
         if len(rows) == len(self.rows) > 1:
             return f"each of {len(rows)} {self._kind}s"
@@ -177,15 +179,15 @@ class Place:
 
     @property
     def _kind(self) -> str:
-        one_metric = len({row["metric"] for row in self.rows}) == 1
+        one_metric = len({row.metric for row in self.rows}) == 1
         return "method" if one_metric else "result"
 
 
 def places_of(study: Study, rank: str) -> list[Place]:
     """Return the comparisons of a rank by dataset and model, the largest gap first."""
     rows = [row for row in study.judged if is_of(row, rank)]
-    cells = grouped(rows, itemgetter("dataset", "model"))
-    places = [Place(study, dataset, model, of) for (dataset, model), of in cells.items()]
+    cells = grouped(rows, attrgetter("dataset", "model"))
+    places = [Place(study, *ids, members) for ids, members in cells.items()]
     return sorted(places, key=lambda place: -place.severity)
 
 
@@ -195,7 +197,7 @@ def about_explanations(context: Context) -> Answer:
     rows = study.standing
     if not rows:
         return Answer("Nothing was explained, so that nothing is known of it.")
-    if not any(row["verdict"] for row in rows):
+    if not any(row.verdict for row in rows):
         reasons = " ".join(untested_sentences(rows))
         return Answer(f"Unknown: nothing could be tested. {reasons}")
     before = _FORESIGHT if is_foreseen(rows) else ""
@@ -220,4 +222,4 @@ def _beside(study: Study) -> Iterator[str]:
 
 
 def _metrics(place: Place) -> Sequence[str]:
-    return [row["metric"] for row in place.rows]
+    return [row.metric for row in place.rows]

@@ -18,13 +18,13 @@ def about_methods(context: Context) -> Answer:
         why = "One method was run" if known == 1 else "Methods were not compared"
         return Answer(f"{why}, so that none can be recommended.")
     parts = []
-    for (measure, sentences), alike in grouped(rankings, _said).items():
-        places = ", ".join(dict.fromkeys(_place(study, one) for one in alike))
+    for (measure, sentences), alike in grouped(rankings, _conclusion).items():
+        places = ", ".join(dict.fromkeys(_place(study, ranking) for ranking in alike))
         parts.append(f"By {measure}, on {places}: {' '.join(sentences)}")
     return Answer.of(parts, evidence="ranking")
 
 
-def _said(ranking: Ranking) -> tuple[str, tuple[str, ...]]:
+def _conclusion(ranking: Ranking) -> tuple[str, tuple[str, ...]]:
     return ranking.measure, tuple(ranking.sentences)
 
 

@@ -12,18 +12,9 @@ from exparity.report.conclusions.answer import Answer
 from exparity.report.context import Context
 from exparity.report.gather import Study
 from exparity.report.row_plots import GapParts, RowPlot, source_plot
-from exparity.report.tables import Row
-from exparity.report.verdicts import is_gap, standing_of
-from exparity.stats.multiplicity import CELL_IDS
-from exparity.stats.sources import SOURCES
-from exparity.stats.verdicts import foresees, is_description
+from exparity.report.rows import VerdictRow
+from exparity.report.verdicts import is_gap
 
-_NAMES = {
-    "chance": "there with random explanations",
-    "room": "texts leave more to find",
-    "explanations": "explanations",
-}
-"""Sources as they are called beside a plot."""
 _DRAWN = 12
 """Gaps that are drawn."""
 _FEW = 6
@@ -41,73 +32,96 @@ class DividedGap:
     """
 
     study: Study
-    row: Row
+    row: VerdictRow
     is_of_explanations: bool
 
     @property
     def size(self) -> float:
         """Size of the gap, in the metric's unit."""
-        return abs(float(self.row["estimate"]))
+        return abs(self.row.estimate)
 
     @property
-    def parts(self) -> dict[str, float]:
-        """The parts by source; those of the group of the higher scores are positive."""
-        sign = math.copysign(1.0, self.row["estimate"])
-        return {source: sign * float(self.row[f"gap_{source}"]) for source in SOURCES}
+    def chance(self) -> float:
+        """Part that is there with random explanations."""
+        return self._towards_higher(self.row.gap_chance)
+
+    @property
+    def room(self) -> float:
+        """Part that is there because texts leave more to find."""
+        return self._towards_higher(self.row.gap_room)
+
+    @property
+    def explanations(self) -> float:
+        """Part of the explanations; NaN where it is unknown."""
+        return self._towards_higher(self.row.gap_explanations)
 
     @property
     def share(self) -> float:
         """Share of the explanations in the gap; NaN where it is unknown."""
-        return self.parts["explanations"] / self.size if self.size else math.nan
+        return self.explanations / self.size if self.size else math.nan
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """The parts by their names beside a plot."""
+        return {
+            "there with random explanations": self.chance,
+            "texts leave more to find": self.room,
+            "explanations": self.explanations,
+        }
+
+    def _towards_higher(self, part: float) -> float:
+        """Return a part of the gap, positive if it raises the group of the higher scores."""
+        return math.copysign(1.0, self.row.estimate) * part
 
     @property
     def sentence(self) -> str:
         """What is said of it."""
         row = self.row
-        higher = row["group_a"] if row["estimate"] > 0 else row["group_b"]
+        higher = row.group_a if row.estimate > 0 else row.group_b
         study = self.study
-        metric = capitalised(study.measure(row["metric"]))
-        method = study.display("method", row["method"])
-        dataset = study.display("dataset", row["dataset"])
-        model = f" and {row['model']}" if study.has_several_models else ""
+        metric = capitalised(study.measure(row.metric))
+        method = study.display("method", row.method)
+        dataset = study.display("dataset", row.dataset)
+        model = f" and {row.model}" if study.has_several_models else ""
         gap = f"{metric} is {self.size:.2f} higher for {higher} texts with {method} on {dataset}"
-        parts = {source: f"{value:.2f}".replace("-", "−") for source, value in self.parts.items()}
-        by_chance = f"{parts['chance']} of it is there with random explanations"
-        if math.isnan(self.parts["explanations"]):
+        by_chance = f"{_two_digits(self.chance)} of it is there with random explanations"
+        if math.isnan(self.explanations):
             return f"{gap}{model}. {by_chance}; the rest cannot be divided without a reference."
         most = "" if self.is_of_explanations else "at most "
         percent = f" ({100 * self.share:.0f} %)" if 0 <= self.share <= 1 else ""
         return (
-            f"{gap}{model}. {by_chance}, {parts['room']} because {higher} texts leave more to "
-            f"find; {most}{parts['explanations']}{percent} belongs to the explanations."
+            f"{gap}{model}. {by_chance}, {_two_digits(self.room)} because {higher} texts leave "
+            f"more to find; {most}{_two_digits(self.explanations)}{percent} belongs to the "
+            "explanations."
         )
+
+
+def _two_digits(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
 
 
 def divided_gaps(study: Study) -> list[DividedGap]:
     """Return the gaps in scores whose sources are known, the largest d first."""
     gaps = []
-    for ids, cell in study.verdicts.items():
-        row = cell.get("score")
-        if row is None or is_description(row) or foresees(row) or not is_gap(row):
+    for cell in study.verdicts.values():
+        row = cell.score
+        if row is None or row.is_description or row.foresees or not is_gap(row):
             continue
-        if math.isnan(row["gap_chance"]):
+        if math.isnan(row.gap_chance):
             continue
-        skill = cell.get("skill")
-        gaps.append(DividedGap(study, row, skill is not None and is_gap(skill)))
-        assert len(ids) == len(CELL_IDS)
-    return sorted(gaps, key=lambda gap: -abs(gap.row["d"]))
+        gaps.append(DividedGap(study, row, cell.skill is not None and is_gap(cell.skill)))
+    return sorted(gaps, key=lambda gap: -abs(gap.row.d))
 
 
 def sources_plot(study: Study) -> RowPlot | None:
     """Return the largest gaps in scores as bars of their sources; None without any."""
     bars = []
     for gap in divided_gaps(study)[:_DRAWN]:
-        method = study.display("method", gap.row["method"])
-        metric = study.display("metric", gap.row["metric"])
-        dataset = study.display("dataset", gap.row["dataset"])
+        method = study.display("method", gap.row.method)
+        metric = study.display("metric", gap.row.metric)
+        dataset = study.display("dataset", gap.row.dataset)
         word = "" if gap.share != gap.share else f"{100 * gap.share:.0f} % explanations"
-        parts = {_NAMES[source]: value for source, value in gap.parts.items()}
-        bars.append(GapParts(f"{metric}, {method}, {dataset}", parts, word))
+        bars.append(GapParts(f"{metric}, {method}, {dataset}", gap.parts, word))
     return source_plot(bars)
 
 
@@ -129,21 +143,18 @@ def about_sources(context: Context) -> Answer:
 
 def _nothing_divided(study: Study) -> str:
     """Return why no gap is divided."""
-    cells = [cell for cell in study.verdicts.values() if "score" in cell]
-    compared = [
-        cell["score"]
-        for cell in cells
-        if not is_description(cell["score"]) and not foresees(cell["score"])
-    ]
-    standing = [standing_of(cell.values()) for cell in cells]
+    cells = [cell for cell in study.verdicts.values() if cell.score is not None]
+    scores = [cell.score for cell in cells if cell.score is not None]
+    compared = [row for row in scores if not row.is_description and not row.foresees]
+    standing = [cell.standing for cell in cells]
     if not compared:
         return "No metric was measured whose scores depend on more than the explanations."
-    if not any(row["verdict"] for row in standing):
+    if not any(row is not None and row.verdict for row in standing):
         return "Unknown: nothing could be tested."
     if not _are_controlled(compared):
         return "Unknown: no random explanations were scored beside the real ones."
     return "No difference in scores is shown, and so there is nothing to divide."
 
 
-def _are_controlled(rows: Sequence[Row]) -> bool:
-    return any(row["gap_chance"] == row["gap_chance"] for row in rows)
+def _are_controlled(rows: Sequence[VerdictRow]) -> bool:
+    return any(row.gap_chance == row.gap_chance for row in rows)

@@ -23,7 +23,8 @@ from exparity.report.figures.style import (
     without_line,
 )
 from exparity.report.names import Names, fitted
-from exparity.report.tables import Cell, Row, Table
+from exparity.report.tables import Cell, Table
+from exparity.types import Row
 
 MarkStyle = tuple[str, str]
 """Shape and colour of the marks of a model."""

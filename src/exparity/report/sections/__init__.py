@@ -8,9 +8,8 @@ template and put it into :data:`SECTIONS`. Those of analyses are written beside 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from dataclasses import dataclass
 
-from exparity.artefacts.schemas import IDS
 from exparity.costs.forecast import totals
 from exparity.data import DATASETS
 from exparity.methods import METHODS
@@ -45,25 +44,46 @@ def _means(context: Context) -> Content | None:
     return Content({"tables": tables}, unfolded=not study.compares) if tables else None
 
 
+@dataclass(frozen=True)
+class _PromptedRun:
+    """A run of a prompted model.
+
+    Attributes:
+        dataset, model, seed: its ids.
+        template: of its prompt.
+        mass: mean probability of the answers that name a class.
+        is_low: whether that is too low to tell anything.
+        deviation: how far its gaps are from those of other runs; None where it is unknown.
+    """
+
+    dataset: str
+    model: str
+    seed: int
+    template: str
+    mass: float
+    is_low: bool
+    deviation: float | None
+
+    @property
+    def stands_out(self) -> bool:
+        """Whether its gaps are not those of the other runs."""
+        return self.deviation is not None and self.deviation >= OUTLYING
+
+
 def _prompts(context: Context) -> Content | None:
     """Show the template of each run of prompted models, and mark the runs that stand out."""
     deviating = deviations(informative(context.study.rows))
-    rows: list[dict[str, Any]] = []
+    runs = []
     for origin in context.origins:
-        if origin.artefact == "predictions" and "label_mass" in origin.facts:
-            deviation = deviating.get(tuple(origin.ids[id] for id in IDS[:3]))
-            rows.append(
-                {
-                    **origin.ids,
-                    "template": origin.facts["parameters"]["prompt"]["template"],
-                    "mass": origin.facts["label_mass"],
-                    "is_low": bool(origin.facts.get("flags")),
-                    "deviation": deviation,
-                    "stands_out": (deviation or 0.0) >= OUTLYING,
-                }
-            )
-    marked = any(row["is_low"] or row["stands_out"] for row in rows)
-    return Content({"rows": rows, "outlying": OUTLYING}, unfolded=marked) if rows else None
+        mass = origin.facts.get("label_mass")
+        if origin.artefact != "predictions" or mass is None:
+            continue
+        ids = (origin.dataset, origin.model, origin.seed)
+        template = origin.parameters["prompt"]["template"]
+        is_low = bool(origin.facts.get("flags"))
+        runs.append(_PromptedRun(*ids, template, mass, is_low, deviating.get(ids)))
+    marked = any(run.is_low or run.stands_out for run in runs)
+    return Content({"rows": runs, "outlying": OUTLYING}, unfolded=marked) if runs else None
 
 
 def _self_explanations(context: Context) -> Content | None:
@@ -90,9 +110,9 @@ def _causal_bias(context: Context) -> Content | None:
     if not context.causal_tables:
         return None
     noted = {
-        origin.ids["dataset"]: origin.facts["notes"]
+        origin.dataset: origin.notes
         for origin in context.origins
-        if origin.artefact == "bias" and "counterfactuals" in origin.facts.get("notes", {})
+        if origin.artefact == "bias" and "counterfactuals" in origin.notes
     }
     return Content({"bias_tables": context.causal_tables, "rates": RATES, "texts": noted})
 
@@ -102,17 +122,18 @@ def _published(context: Context) -> Content | None:
     if not isinstance(comparison, CellComparison):
         return None
     rates: dict[str, dict[str, Agreement]] = {}
-    for one in comparison.agreements:
-        if one.by in ("all", "dataset"):
-            rates.setdefault(_known_name(one.by, one.group) or "All", {})[one.question] = one
+    for agreement in comparison.agreements:
+        if agreement.by in ("all", "dataset"):
+            name = _known_name(agreement.by, agreement.group) or "All"
+            rates.setdefault(name, {})[agreement.question] = agreement
     values = {"comparison": comparison, "rates": rates, "written": output}
     return Content({**values, "known_name": _known_name})
 
 
-def _known_name(kind: str, id: str) -> str:
+def _known_name(kind: str, name: str) -> str:
     """Return the name of a published dataset, method or metric, which may not be one of ours."""
     known = {"dataset": DATASETS.ids(), "method": METHODS.ids(), "metric": METRICS.ids()}
-    return display_name(kind, id, id) if id in known.get(kind, ()) else id
+    return display_name(kind, name, name) if name in known.get(kind, ()) else name
 
 
 def _published_gaps(context: Context) -> Content | None:
@@ -124,8 +145,8 @@ def _cost(context: Context) -> Content | None:
     if not context.costs:
         return None
     study = context.study
-    names = {id: study.display("method", id) for id in study.methods}
-    names |= {id: study.display("metric", id) for id in study.metrics}
+    names = {method: study.display("method", method) for method in study.methods}
+    names |= {metric: study.display("metric", metric) for metric in study.metrics}
     return Content(
         {
             "stages": totals(context.costs),
@@ -142,14 +163,15 @@ def _downloads(context: Context) -> Content:
         if path.suffix in (".svg", ".pdf"):
             figures[path.relative_to(context.folder).with_suffix("").as_posix()].append(path.suffix)
     failures = context.failures.reasons
+    failed_files = {part: why for part, why in failures.items() if part.startswith(FILES)}
     values = {
         "exports": [export for export in context.exports if part_of(export) not in failures],
         "figures": figures,
         "paragraph": " ".join(context.paragraph),
         "summary": SUMMARY if context.study.compares else "",
-        "failures": {part: why for part, why in failures.items() if part.startswith(FILES)},
+        "failures": failed_files,
     }
-    return Content(values, unfolded=bool(values["failures"]))
+    return Content(values, unfolded=bool(failed_files))
 
 
 SECTIONS = (

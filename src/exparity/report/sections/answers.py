@@ -13,16 +13,18 @@ from exparity.report.context import Content, Context
 from exparity.report.gather import Study
 from exparity.report.preference import other_group
 from exparity.report.provenance import dropped_rows_of
-from exparity.report.tables import Row
+from exparity.report.rows import ExplanationRow, TextRow, VerdictRow
 from exparity.report.verdicts import (
     effect_size,
     is_gap,
+    names_favoured,
     skills_of,
-    verdict_of,
 )
 
-_WORDS, _TEXTS = 3, 3
-"""Words that are named for a group, and texts that each of them is in at least."""
+_WORDS = 3
+"""Words that are named for a group."""
+_TEXTS = 3
+"""Texts that each of them is in at least."""
 
 
 def build(context: Context) -> Content | None:
@@ -32,14 +34,12 @@ def build(context: Context) -> Content | None:
         return None
     cells = [cell for table in context.tables for cell in table.cells.values()]
     standing = [cell.standing for cell in cells if cell.standing]
-    judged = [row for row in standing if row["verdict"]]
-    favouring = [
-        row for row in judged if verdict_of(row["verdict"]).favours and row["better_group"]
-    ]
+    judged = [row for row in standing if row.verdict]
+    favouring = [row for row in judged if names_favoured(row) and row.better_group]
     largest = max(favouring, key=effect_size, default=None)
     uncounted = [
         *dropped_rows_of(context.origins),
-        *((one.dataset, one.words) for one in partly_explained(context)),
+        *((part.dataset, part.words) for part in partly_explained(context)),
     ]
     left_out = [f"{study.display('dataset', d)}: {words}" for d, words in uncounted]
     answers = {
@@ -52,9 +52,9 @@ def build(context: Context) -> Content | None:
     return Content({"answers": answers}, unfolded=True)
 
 
-def _no_gap(standing: Sequence[Row], what: str) -> str:
+def _no_gap(standing: Sequence[VerdictRow], what: str) -> str:
     """Return that there is no gap to speak of the cause or size of; empty where there is one."""
-    tested = [row for row in standing if row["verdict"]]
+    tested = [row for row in standing if row.verdict]
     if not tested:
         return "Unknown: nothing could be tested."
     if any(is_gap(row) for row in tested):
@@ -64,48 +64,65 @@ def _no_gap(standing: Sequence[Row], what: str) -> str:
     return f"No gap was found in the cells that were tested, and so no {what}.{others}"
 
 
-def _words(study: Study, largest: Row | None) -> str:
+def _words(study: Study, largest: VerdictRow | None) -> str:
     if largest is None:
         return "No gap was found, and so no cause."
-    cell = {kind: largest[kind] for kind in ("dataset", "model", "method")}
-    texts = study.by_example("data", dataset=largest["dataset"])
-    explanations = study.by_example("explanations", **cell, seed=study.seeds[0])
+    texts = study.read_records(TextRow, "data", dataset=largest.dataset)
+    explanations = study.read_records(
+        ExplanationRow,
+        "explanations",
+        dataset=largest.dataset,
+        model=largest.model,
+        method=largest.method,
+        seed=study.seeds[0],
+    )
     if not texts or not explanations:
         return "The explanations are missing."
-    shares: dict[tuple[str, str], list[float]] = defaultdict(list)  # by group and word
-    for id, row in explanations.items():
-        text = texts[id]
-        words = [*text["words"], *(text.get("words_b") or ())]
-        sums: dict[str, float] = defaultdict(float)
-        for place, score in zip(row["word_ids"], row["scores"], strict=True):
-            if place >= 0:
-                sums[words[place].lower()] += score
-        whole = sum(map(abs, sums.values())) or 1.0
-        for word, attribution in sums.items():
-            shares[text["group"], word].append(attribution / whole)
+    shares = _shares_by_group(texts, explanations)
     most = []
-    for group in (largest["group_a"], largest["group_b"]):
-        means = {w: fmean(of) for (g, w), of in shares.items() if g == group and len(of) >= _TEXTS}
+    for group in largest.groups:
+        by_word = shares.get(group, {})
+        means = {word: fmean(values) for word, values in by_word.items() if len(values) >= _TEXTS}
         if top := [f"“{word}”" for word, _ in Counter(means).most_common(_WORDS)]:
             most.append(f"in texts of {group} on {', '.join(top)}")
     if not most:
         return f"No word is in {_TEXTS} texts or more."
     return (
-        f"{study.display('method', largest['method'])}, with the largest gap, relies most "
+        f"{study.display('method', largest.method)}, with the largest gap, relies most "
         f"{'; '.join(most)} (words of {_TEXTS} texts or more by their mean share). That is "
         "where to look, and not proof of a cause."
     )
 
 
-def _in_plain_numbers(largest: Row | None) -> str:
+def _shares_by_group(
+    texts: Sequence[TextRow], explanations: Sequence[ExplanationRow]
+) -> dict[str, dict[str, list[float]]]:
+    """Return the shares of a text's attributions that words have, by group and word."""
+    by_id = {text.example_id: text for text in texts}
+    shares: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for explanation in explanations:
+        text = by_id[explanation.example_id]
+        words = text.all_words
+        sums: dict[str, float] = defaultdict(float)
+        for place, score in zip(explanation.word_ids, explanation.scores, strict=True):
+            if place >= 0:
+                sums[words[place].lower()] += score
+        total = sum(map(abs, sums.values())) or 1.0
+        for word, attribution in sums.items():
+            shares[text.group][word].append(attribution / total)
+    return shares
+
+
+def _in_plain_numbers(largest: VerdictRow | None) -> str:
     if largest is None:
         return "No gap was found, and so no size."
-    d, better, worse = largest["d"], largest["better_group"], other_group(largest)
-    if largest["quantity"] == "skill":
-        return f"{skills_of(largest)} (d = {signed(d)})."
-    share = NormalDist().cdf(abs(d) / math.sqrt(2))
+    if largest.quantity == "skill":
+        return f"{skills_of(largest)} (d = {signed(largest.d)})."
+    better = largest.better_group
+    worse = other_group(largest)
+    share = NormalDist().cdf(abs(largest.d) / math.sqrt(2))
     return (
-        f"The largest gap is d = {signed(d)}: of one text of {better} and one of {worse}, drawn at "
-        f"random, that of {better} has the better score in {100 * share:.0f} of 100 draws; "
-        "without a gap it would be 50."
+        f"The largest gap is d = {signed(largest.d)}: of one text of {better} and one of {worse}, "
+        f"drawn at random, that of {better} has the better score in {100 * share:.0f} of 100 "
+        "draws; without a gap it would be 50."
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -13,23 +15,27 @@ from exparity.report.context import Content, Context
 from exparity.report.gather import Study
 from exparity.report.over_groups import lines_over_all_groups
 from exparity.report.picture import look_of
-from exparity.report.tables import MOST_PAIRS, Cell, Row, Table, by_dataset
+from exparity.report.rows import VerdictRow
+from exparity.report.tables import MOST_PAIRS, Cell, Table, by_dataset
 from exparity.report.verdicts import (
     ceiling_line,
     effect_size,
+    judgement_of,
     moved,
     notes_of,
     only_certainty,
     right_line,
     sentence_of,
     skill_line,
-    verdict_of,
 )
 from exparity.stats.seeds import has_both_signs
-from exparity.stats.verdicts import STANDING, is_description
+from exparity.stats.verdicts import STANDING
+from exparity.types import Row
 
 FOLDED_ABOVE = 1000
 """More cells than these are folded."""
+_FIRST_VIEW = "verdicts"
+"""The view that a page opens with."""
 _JUDGED = ("d", "p_mean", "p_large", "p_small", "verdict", "verdict_strict")
 _COLUMNS = (
     *("seed", "n_a", "n_b", "mean_a", "mean_b", "mean_difference", "p", "significant"),
@@ -51,48 +57,81 @@ class CellStyle(NamedTuple):
     side: str = ""  # a, b: the group that is favoured; both where that changes
     strong: bool = False  # a considerable effect
 
+    def marked(self, tests: Sequence[Row]) -> CellStyle:
+        """Return it with a sign where the trainings have opposite signs."""
+        return self._replace(below=self.below + " ±" * has_both_signs(tests))
+
 
 def _of_many_groups(tables: Sequence[Table]) -> dict[str, list[Table]]:
     """Return the tables of each dataset with more pairs of groups than are shown one by one."""
-    return {id: pairs for id, pairs in by_dataset(tables).items() if len(pairs) > MOST_PAIRS}
+    datasets = by_dataset(tables).items()
+    return {dataset: pairs for dataset, pairs in datasets if len(pairs) > MOST_PAIRS}
 
 
 def _groups(pairs: Sequence[Table]) -> list[str]:
     return list(dict.fromkeys(group for t in pairs for group in (t.group_a, t.group_b)))
 
 
-def matrices(tables: Sequence[Table]) -> dict[str, dict[str, Any]]:
-    """Return a matrix for each dataset of more pairs of groups than are shown one by one.
+@dataclass(frozen=True)
+class PairMatrix:
+    """Which groups of a dataset have the better values, for more pairs than are shown one by one.
 
-    ``better`` has the number of cells in which the first of two groups has the better values; a
-    gap that favours neither counts for both, and concentration for none. ``wins`` and ``losses``
-    are its sums by group, ``total`` the number of cells of two groups that are counted, and
-    ``blocks`` the number of their table.
+    Attributes:
+        groups: the groups.
+        blocks: number of the table of two groups.
+        better: number of cells in which the first of two groups has the better values; a gap that
+            favours neither counts for both, and concentration for none.
+        total: most cells of two groups that are counted.
     """
-    grids = {}
-    for dataset, pairs in _of_many_groups(tables).items():
-        better = Counter[tuple[str, str]]()
-        blocks: dict[tuple[str, str], int] = {}
-        for table in pairs:
-            a, b = table.group_a, table.group_b
-            blocks[a, b] = blocks[b, a] = tables.index(table)
-            for cell in table.cells.values():
-                if is_description(cell.standing):
-                    continue
-                side = _style_of_verdict(cell.standing, 0.0).side
-                better[a, b] += side in ("a", "both")
-                better[b, a] += side in ("b", "both")
-        groups = _groups(pairs)
-        grids[dataset] = {
-            **{"groups": groups, "blocks": blocks, "better": better},
-            "total": max(
-                sum(not is_description(cell.standing) for cell in table.cells.values())
-                for table in pairs
-            ),
-            "wins": {group: sum(better[group, other] for other in groups) for group in groups},
-            "losses": {group: sum(better[other, group] for other in groups) for group in groups},
+
+    groups: Sequence[str]
+    blocks: Mapping[tuple[str, str], int]
+    better: Mapping[tuple[str, str], int]
+    total: int
+
+    @property
+    def wins(self) -> dict[str, int]:
+        """How often each group has the better values."""
+        return {
+            group: sum(self.better.get((group, other), 0) for other in self.groups)
+            for group in self.groups
         }
-    return grids
+
+    @property
+    def losses(self) -> dict[str, int]:
+        """How often each group has the worse values."""
+        return {
+            group: sum(self.better.get((other, group), 0) for other in self.groups)
+            for group in self.groups
+        }
+
+
+def matrices(tables: Sequence[Table]) -> dict[str, PairMatrix]:
+    """Return a matrix for each dataset of more pairs of groups than are shown one by one."""
+    return {dataset: _matrix(pairs, tables) for dataset, pairs in _of_many_groups(tables).items()}
+
+
+def _matrix(pairs: Sequence[Table], tables: Sequence[Table]) -> PairMatrix:
+    """Return the matrix of the pairs of groups of a dataset."""
+    better = Counter[tuple[str, str]]()
+    blocks: dict[tuple[str, str], int] = {}
+    total = 0
+    for table in pairs:
+        pair = (table.group_a, table.group_b)
+        reverse = (table.group_b, table.group_a)
+        number = tables.index(table)
+        blocks |= {pair: number, reverse: number}
+        counted = [cell for cell in table.cells.values() if not _describes(cell)]
+        total = max(total, len(counted))
+        for cell in counted:
+            side = _style_of_verdict(cell.standing, 0.0).side
+            better[pair] += side in ("a", "both")
+            better[reverse] += side in ("b", "both")
+    return PairMatrix(_groups(pairs), blocks, better, total)
+
+
+def _describes(cell: Cell) -> bool:
+    return cell.standing is not None and cell.standing.is_description
 
 
 def cell_styles(cell: Cell, threshold: float) -> dict[str, CellStyle]:
@@ -101,23 +140,20 @@ def cell_styles(cell: Cell, threshold: float) -> dict[str, CellStyle]:
     A view is of verdicts, or the published form of the table: the number of seeds whose scores
     differ by Mann–Whitney, uncorrected, and their mean d.
     """
-    quantity = cell.standing.get("quantity", "score")
-    styles = {
-        "verdicts": (_style_of_verdict(cell.standing, threshold), cell.tests.get(quantity, ())),
-        "published": (_style_of_counts(cell), cell.tests["score"]),
-    }
+    judged = _style_of_verdict(cell.standing, threshold)
+    counted = _style_of_counts(cell)
     return {
-        view: style._replace(below=style.below + " ±" * has_both_signs(tests))
-        for view, (style, tests) in styles.items()
+        _FIRST_VIEW: judged.marked(cell.tests.get(cell.quantity, ())),
+        "published": counted.marked(cell.tests["score"]),
     }
 
 
-def _style_of_verdict(row: Row, threshold: float) -> CellStyle:
-    if not row.get("verdict"):
+def _style_of_verdict(row: VerdictRow | None, threshold: float) -> CellStyle:
+    verdict = None if row is None else judgement_of(row)
+    if row is None or verdict is None:
         return CellStyle("–", "not tested")
-    verdict = verdict_of(row["verdict"])
     size = effect_size(row)
-    text = signed(row["d"]) if row["d"] == row["d"] else "–"
+    text = "–" if math.isnan(row.d) else signed(row.d)
     if not verdict.is_gap:
         return CellStyle(text, verdict.id, "n s0" + " eq" * (verdict.tone == "good"))
     strength = min(8, max(2, round(8 * size)))
@@ -128,8 +164,8 @@ def _style_of_counts(cell: Cell) -> CellStyle:
     higher_is_better = cell.tests["score"][0]["metric_direction"] == "higher"
     side = {0: "", 1: "a", -1: "b"}[cell.direction if higher_is_better else -cell.direction]
     below = "undefined" if cell.mean_d is None else f"d = {signed(cell.mean_d)}"
-    strength, strong = round(8 * cell.strength), cell.considerable
-    return _coloured(str(cell.significant), below, strength, side, strong=strong)
+    strength = round(8 * cell.strength)
+    return _coloured(str(cell.significant), below, strength, side, strong=cell.considerable)
 
 
 def _coloured(text: str, below: str, strength: int, side: str, *, strong: bool) -> CellStyle:
@@ -147,59 +183,65 @@ def cell_data(tables: Sequence[Table], threshold: float) -> dict[str, Any]:
     """
     cells: dict[str, list[Any]] = defaultdict(list)
     views: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    tests: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
-    excess: dict[str, list[Any]] = {name: [] for name in _OF_EXCESS}
+    tests: list[Row] = []
+    excess: list[Row] = []
     for number, table in enumerate(tables):
-        for key, cell in table.cells.items():
-            ids = dict(zip(("model", "method", "metric"), key, strict=True))
-            place = {"table": number, "start": len(tests["seed"])}
-            d = f"Cohen’s d, {table.group_a} − {table.group_b}"
-            effects = effects_chart(cell.tests["score"], threshold, d)
-            drawn = {"effects": effects.data() if effects else None}
-            for name, value in {**place, **ids, **_facts_of(cell, threshold), **drawn}.items():
+        words = f"Cohen’s d, {table.group_a} − {table.group_b}"
+        for (model, method, metric), cell in table.cells.items():
+            scores = cell.tests["score"]
+            effects = effects_chart(scores, threshold, words)
+            facts = {
+                **{"table": number, "start": len(tests)},
+                **{"model": model, "method": method, "metric": metric},
+                **_facts_of(cell, threshold),
+                "effects": effects.data() if effects else None,
+            }
+            for name, value in facts.items():
                 cells[name].append(value)
             for view, style in cell_styles(cell, threshold).items():
                 views[view].append(style._asdict())
-            over = {row["seed"]: row for row in cell.tests.get("excess", ())}
-            for row in cell.tests["score"]:
-                for name, values in tests.items():
-                    values.append(row[name])
-                for name, values in excess.items():
-                    values.append(over.get(row["seed"], {}).get(name))
-    cells["start"].append(len(tests["seed"]))
-    return {"cells": cells, "tests": tests, "excess": excess, "views": views}
+            by_seed = {row["seed"]: row for row in cell.tests.get("excess", ())}
+            tests += scores
+            excess += [by_seed.get(row["seed"], {}) for row in scores]
+    start = [*cells.pop("start", ()), len(tests)]
+    return {
+        "cells": {**cells, "start": start},
+        "tests": {name: [row[name] for row in tests] for name in _COLUMNS},
+        "excess": {name: [row.get(name) for row in excess] for name in _OF_EXCESS},
+        "views": views,
+    }
 
 
 def _facts_of(cell: Cell, threshold: float) -> dict[str, Any]:
     """Return the sentences and verdicts of a cell's dialog."""
     verdicts = cell.verdicts
     row = cell.standing
-    facts = {
+    facts: dict[str, Any] = {
         "moved": moved(verdicts),
         "certainty": only_certainty(verdicts, threshold),
-        "skill": skill_line(verdicts),
-        "notes": notes_of(cell.standing),
+        "skill": skill_line(verdicts.skill),
+        "notes": notes_of(row),
         "beside": [line for line in (right_line(row), ceiling_line(row)) if line],
         "mean_d": cell.mean_d_all,
         "both_signs": has_both_signs(cell.tests["score"]),
     }
     for quantity in STANDING:
-        judged = verdicts.get(quantity, {})
+        judged = verdicts.rows.get(quantity)
         facts[f"{quantity}.sentence"] = sentence_of(judged, threshold)
-        facts |= {f"{quantity}.{name}": judged.get(name) for name in _JUDGED}
+        facts |= {f"{quantity}.{name}": getattr(judged, name, None) for name in _JUDGED}
     return facts
 
 
 def view_names(study: Study) -> dict[str, Any]:
     """Return the names of methods and metrics for scripts, by id."""
     return {
-        "methods": {id: study.display("method", id) for id in study.methods},
+        "methods": {method: study.display("method", method) for method in study.methods},
         "metrics": {
-            id: {
-                "name": study.display("metric", id),
-                **{name: getattr(study.metric_facts(id), name) for name in _OF_METRIC},
+            metric: {
+                "name": study.display("metric", metric),
+                **{name: getattr(study.metric_facts(metric), name) for name in _OF_METRIC},
             }
-            for id in study.metrics
+            for metric in study.metrics
         },
     }
 
@@ -208,31 +250,33 @@ def build(context: Context) -> Content | None:
     """Return the content of the section; None if nothing is compared."""
     if not context.study.rows:
         return None
-    study, tables = context.study, context.tables
+    study = context.study
+    tables = context.tables
     threshold = study.statistics.threshold
     data = cell_data(tables, threshold)
-    looks = [look for of_view in data["views"].values() for look in of_view]
+    cells = [cell for table in tables for cell in table.cells.values()]
+    looks = [style for cell in cells for style in cell_styles(cell, threshold).values()]
     pairs = {(table.group_a, table.group_b) for table in tables}
     signs = {
-        "both": any(look["side"] == "both" for look in looks),
-        "±": any("±" in look["below"] for look in looks),
-        "*": any(cell.starred for table in tables for cell in table.cells.values()),
+        "both": any(look.side == "both" for look in looks),
+        "±": any("±" in look.below for look in looks),
+        "*": any(cell.starred for cell in cells),
     }
     number = count()
     return Content(
         values={
             "tables": tables,
             "by_dataset": by_dataset(tables),
-            "groups_of_many": {d: _groups(of) for d, of in _of_many_groups(tables).items()},
+            "groups_of_many": {d: _groups(pairs) for d, pairs in _of_many_groups(tables).items()},
             "over_groups": [
                 *lines_over_all_groups(study.standing, study.statistics.alpha, study.display)
             ],
             "numbers": [{key: next(number) for key in table.cells} for table in tables],
-            "kinds": list(dict.fromkeys(study.metric_facts(id).kind for id in study.metrics)),
+            "kinds": list(dict.fromkeys(study.metric_facts(m).kind for m in study.metrics)),
             "signs": {sign for sign, is_shown in signs.items() if is_shown},
             "named_groups": pairs.pop() if len(pairs) == 1 else ("the first group", "the second"),
-            "looks": data["views"]["verdicts"],
-            "n_cells": len(data["views"]["verdicts"]),
+            "looks": [cell_styles(cell, threshold)[_FIRST_VIEW] for cell in cells],
+            "n_cells": len(cells),
             "folded_above": FOLDED_ABOVE,
         },
         data={

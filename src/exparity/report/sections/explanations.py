@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, fields
+from itertools import chain, product
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from pyarrow.compute import equal
 
+from exparity.artefacts.columns import records
 from exparity.core.grouping import grouped
+from exparity.quantities.inputs import Prediction
 from exparity.report.context import Content, Context
-from exparity.report.gather import Row, Study
+from exparity.report.gather import Study
 from exparity.report.ranges import is_constant, shares_of
+from exparity.report.rows import ExplanationRow, TextRow
 from exparity.report.scores import ExampleScores
 from exparity.report.sections.disparity import view_names
 
@@ -27,91 +32,165 @@ def build(context: Context) -> Content | None:
     if not study.methods:
         return None
     limit = max(1, min(SETS_PER_CLASSIFIER, SETS_IN_ALL // len(study.pairs)))
-    samples, available = [], 0
+    samples = []
     for dataset, models in study.models.items():
-        texts = study.columns("data", "example_id", "group", "match_id", "split", dataset=dataset)
-        if texts is None:
-            continue
-        examples = texts.filter(equal(texts["split"], "test")).to_pylist()
+        examples = _test_examples(study, dataset)
         for model in models if examples else ():
-            of_model = _sample(context, (dataset, model, study.seeds[0]), examples, limit)
-            if of_model is not None:
-                sample, n_sets = of_model
+            sample = _sample(context, _Classifier(dataset, model, study.seeds[0]), examples, limit)
+            if sample is not None:
                 samples.append(sample)
-                available += n_sets
     if not samples:
         return None
     return Content(
         values={
             "limit": limit,
             "seed": study.seeds[0],
-            "chosen": sum(len(sample["sets"]) for sample in samples),
-            "available": available,
+            "chosen": sum(len(sample.sets) for sample in samples),
+            "available": sum(sample.n_available for sample in samples),
         },
-        data={**view_names(study), "samples": samples},
+        data={**view_names(study), "samples": [sample.data() for sample in samples]},
     )
 
 
-def _set_of(example: Row) -> str:
-    """Return the name of the matched set of an example, or of one of its own."""
-    match = example["match_id"]
-    return f"example {example['example_id']}" if match is None else f"set {match}"
+class _Classifier(NamedTuple):
+    """Ids of the classifier of a sample."""
+
+    dataset: str
+    model: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class _Example:
+    """An example of the data, without its text."""
+
+    example_id: str
+    group: str
+    match_id: str | None
+    split: str
+
+    @property
+    def set_name(self) -> str:
+        """Name of its matched set, or of one of its own."""
+        return f"example {self.example_id}" if self.match_id is None else f"set {self.match_id}"
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Matched sets of one classifier with their explanations.
+
+    Attributes:
+        classifier: ids of the classifier.
+        name: of its dataset.
+        classes: names of the classes.
+        methods, metrics: ids, in the order of attributions and scores.
+        sets: the examples of each set, for the script.
+        n_available: sets that they are a sample of.
+    """
+
+    classifier: _Classifier
+    name: str
+    classes: Sequence[str]
+    methods: Sequence[str]
+    metrics: Sequence[str]
+    sets: Sequence[Sequence[Mapping[str, Any]]]
+    n_available: int
+
+    def data(self) -> dict[str, Any]:
+        """Return it for the script."""
+        return {
+            "dataset": self.classifier.dataset,
+            "name": self.name,
+            "model": self.classifier.model,
+            "classes": self.classes,
+            "methods": self.methods,
+            "metrics": self.metrics,
+            "sets": self.sets,
+        }
+
+
+def _test_examples(study: Study, dataset: str) -> list[_Example]:
+    """Return the examples of the test split; none without data."""
+    names = [field.name for field in fields(_Example)]
+    table = study.columns("data", *names, dataset=dataset)
+    if table is None:
+        return []
+    return records(_Example, table.filter(equal(table.column("split"), "test")))
 
 
 def _sample(
-    context: Context, ids: tuple[str, str, int], examples: Sequence[Row], limit: int
-) -> tuple[dict[str, Any], int] | None:
-    """Return a sample of one classifier for the script, and the number of sets that it is of.
+    context: Context, classifier: _Classifier, examples: Sequence[_Example], limit: int
+) -> _Sample | None:
+    """Return a sample of one classifier; None if there are no predictions.
 
-    ``examples`` are those of the test split. None if there are no predictions. Sets of which
-    nothing is explained do not count. Only the rows of the sample are read whole.
+    ``examples`` are those of the test split. Sets of which nothing is explained do not count. Only
+    the rows of the sample are read whole.
     """
-    study, (dataset, model, seed) = context.study, ids
-    cell: dict[str, str | int] = {"dataset": dataset, "model": model, "seed": seed}
-    predicted = _ids_in(study.columns("predictions", "example_id", **cell))
+    study = context.study
+    ids = classifier._asdict()
+    predicted = _ids_in(study.columns("predictions", "example_id", **ids))
     if not predicted:
         return None
-    by_method = {
-        method: _ids_in(study.columns("explanations", "example_id", **cell, method=method))
-        for method in study.applying("methods", dataset)
-    }
-    explained = {method: names for method, names in by_method.items() if names}
-    ids_explained = set().union(*explained.values()) or {row["example_id"] for row in examples}
-    by_set = grouped(examples, _set_of)
-    sets = {name: [row["example_id"] for row in rows] for name, rows in by_set.items()}
-    sets = {
-        name: members for name, members in sets.items() if not ids_explained.isdisjoint(members)
-    }
-    metrics = study.applying("metrics", dataset)
-    known = context.scores.examples
-    cells = {(m, k): (*ids, m, k) for m in explained for k in metrics}
-    scores = {pair: known[of_file] for pair, of_file in cells.items() if of_file in known}
-    order = study.declared(dataset).parts
+    explained = _explained(study, classifier)
+    sets = _sets_of(examples, explained)
+    metrics = study.applying("metrics", classifier.dataset)
+    scores = _scores(context, classifier, list(explained), metrics)
+    order = study.declared(classifier.dataset).parts
 
-    def place(row: Row) -> tuple[int, str]:
-        return order.index(row["group"]), row["example_id"]
+    def place(example: _Example) -> tuple[int, str]:
+        return order.index(example.group), example.example_id
 
+    by_set = grouped(examples, lambda example: example.set_name)
     chosen = [
-        [row["example_id"] for row in sorted(by_set[name], key=place)]
+        [example.example_id for example in sorted(by_set[name], key=place)]
         for name in choose_sets(sets, explained, scores, limit)
     ]
-    shown = [[id for id in members if id in predicted] for members in chosen]
-    members = _Members(study, cell, {id for names in shown for id in names}, list(explained))
-    sample = {
-        "dataset": dataset,
-        "name": study.display("dataset", dataset),
-        "model": model,
-        "classes": study.declared(dataset).classes,
-        "methods": list(explained),
-        "metrics": metrics,
-        "sets": [[members.of(id, scores, metrics) for id in names] for names in shown],
+    shown = [[name for name in members if name in predicted] for members in chosen]
+    members = _Members(study, classifier, {*chain.from_iterable(shown)}, list(explained))
+    return _Sample(
+        classifier,
+        study.display("dataset", classifier.dataset),
+        study.declared(classifier.dataset).classes,
+        list(explained),
+        metrics,
+        [[members.data(name, scores, metrics) for name in names] for names in shown],
+        len(sets),
+    )
+
+
+def _explained(study: Study, classifier: _Classifier) -> dict[str, set[str]]:
+    """Return the ids of the examples that each method explains, for methods that explain any."""
+    by_method = {
+        method: _ids_in(
+            study.columns("explanations", "example_id", **classifier._asdict(), method=method)
+        )
+        for method in study.applying("methods", classifier.dataset)
     }
-    return sample, len(sets)
+    return {method: names for method, names in by_method.items() if names}
+
+
+def _sets_of(
+    examples: Sequence[_Example], explained: Mapping[str, Collection[str]]
+) -> dict[str, list[str]]:
+    """Return the ids of each set with an explained example; all sets if nothing is explained."""
+    wanted = set().union(*explained.values()) or {example.example_id for example in examples}
+    by_set = grouped(examples, lambda example: example.set_name)
+    sets = {name: [example.example_id for example in members] for name, members in by_set.items()}
+    return {name: ids for name, ids in sets.items() if not wanted.isdisjoint(ids)}
+
+
+def _scores(
+    context: Context, classifier: _Classifier, methods: Sequence[str], metrics: Sequence[str]
+) -> dict[tuple[str, str], ExampleScores]:
+    """Return the scores of each method and metric that there are."""
+    known = context.scores.examples
+    cells = {pair: (*classifier, *pair) for pair in product(methods, metrics)}
+    return {pair: known[ids] for pair, ids in cells.items() if ids in known}
 
 
 def _ids_in(table: pa.Table | None) -> set[str]:
     """Return the ids of a table's examples; none if there is no table."""
-    return set() if table is None else set(table["example_id"].to_pylist())
+    return set() if table is None else set(table.column("example_id").to_pylist())
 
 
 class _Members:
@@ -120,18 +199,26 @@ class _Members:
     def __init__(
         self,
         study: Study,
-        cell: Mapping[str, str | int],
+        classifier: _Classifier,
         names: Collection[str],
         methods: Sequence[str],
     ) -> None:
-        self._texts = study.rows_of("data", names, dataset=cell["dataset"])
-        self._predictions = study.rows_of("predictions", names, **cell)
+        ids = classifier._asdict()
+        texts = study.records_of(TextRow, "data", names, dataset=classifier.dataset)
+        predictions = study.records_of(Prediction, "predictions", names, **ids)
+        self._texts = {text.example_id: text for text in texts}
+        self._predictions = {row.example_id: row for row in predictions}
         self._explanations = {
-            method: study.rows_of("explanations", names, **cell, method=method)
+            method: {
+                row.example_id: row
+                for row in study.records_of(
+                    ExplanationRow, "explanations", names, **ids, method=method
+                )
+            }
             for method in methods
         }
 
-    def of(
+    def data(
         self,
         name: str,
         scores: Mapping[tuple[str, str], ExampleScores],
@@ -140,10 +227,13 @@ class _Members:
         """Return an example for the script."""
         return {
             **_example(self._texts[name], self._predictions[name]),
-            **_explanations([rows.get(name) for rows in self._explanations.values()]),
+            **_explanations([by_id.get(name) for by_id in self._explanations.values()]),
             "scores": [
-                [scores[m, k].of(name) if (m, k) in scores else None for k in metrics]
-                for m in self._explanations
+                [
+                    scores[method, metric].of(name) if (method, metric) in scores else None
+                    for metric in metrics
+                ]
+                for method in self._explanations
             ],
         }
 
@@ -162,7 +252,7 @@ def choose_sets(
     the mean.
     """
     complete = {
-        name: sum(all(id in of_method for id in members) for of_method in explained.values())
+        name: sum(ids.issuperset(members) for ids in map(set, explained.values()))
         for name, members in sets.items()
     }
     most = max(complete.values(), default=0)
@@ -170,7 +260,8 @@ def choose_sets(
     candidates = [name for i, name in enumerate(by_number) if i < limit or complete[name] == most]
     disparity = _disparities({name: sets[name] for name in candidates}, scores)
     ranked = sorted(candidates, key=lambda name: (-disparity[name], name))
-    top, rest = ranked[: (limit + 1) // 2], ranked[(limit + 1) // 2 :]
+    top = ranked[: (limit + 1) // 2]
+    rest = ranked[(limit + 1) // 2 :]
     places = np.linspace(0, len(rest) - 1, min(limit // 2, len(rest))).round().astype(int)
     return top + [rest[place] for place in sorted(set(places.tolist()))]
 
@@ -180,50 +271,50 @@ def _disparities(
 ) -> dict[str, float]:
     """Return the disparity of each set; 0 if no score is defined for all of its members."""
     differences: dict[str, list[float]] = {name: [] for name in sets}
-    for of_cell in scores.values():
-        finite = of_cell.values[np.isfinite(of_cell.values)]
+    for cell in scores.values():
+        finite = cell.values[np.isfinite(cell.values)]
         if not finite.size or is_constant(finite.min(), finite.max()):
             continue
-        ends = float(finite.min()), float(finite.max())
-        shares = shares_of(finite, *ends)
-        mean, sd = shares.mean(), shares.std()
+        low = float(finite.min())
+        high = float(finite.max())
+        shares = shares_of(finite, low, high)
+        mean = shares.mean()
+        sd = shares.std()
         for name, members in sets.items():
-            places = [of_cell.places.get(id) for id in members]
-            scores_of = np.array([np.nan if i is None else of_cell.values[i] for i in places])
-            if np.isfinite(scores_of).all():
-                values = shares_of(scores_of, *ends)
+            places = [cell.places.get(example) for example in members]
+            known = np.array([np.nan if i is None else cell.values[i] for i in places])
+            if np.isfinite(known).all():
+                values = shares_of(known, low, high)
                 far = np.ptp(values) if len(values) > 1 else abs(values[0] - mean)
                 differences[name].append(float(far / sd))
-    return {name: float(np.mean(of)) if of else 0.0 for name, of in differences.items()}
+    return {name: float(np.mean(d)) if d else 0.0 for name, d in differences.items()}
 
 
-def _example(example: Mapping[str, Any], prediction: Mapping[str, Any]) -> dict[str, Any]:
-    carries, words_b = example["rationale"], example.get("words_b")
+def _example(text: TextRow, prediction: Prediction) -> dict[str, Any]:
+    marked = text.rationale
     return {
-        "id": example["example_id"],
-        "group": example["group"],
-        "label": example["label"],
-        "predicted": prediction["predicted"],
-        "probabilities": [_short(p) for p in prediction["probabilities"]],
-        "words": [*example["words"], *(words_b or ())],
-        **({"second": len(example["words"])} if words_b else {}),
-        "rationale": None if carries is None else [i for i, yes in enumerate(carries) if yes],
+        "id": text.example_id,
+        "group": text.group,
+        "label": text.label,
+        "predicted": prediction.predicted,
+        "probabilities": [_short(p) for p in prediction.probabilities],
+        "words": text.all_words,
+        **({"second": len(text.words)} if text.words_b else {}),
+        "rationale": None if marked is None else [i for i, yes in enumerate(marked) if yes],
     }
 
 
-def _explanations(explanations: list[Mapping[str, Any] | None]) -> dict[str, Any]:
+def _explanations(explanations: Sequence[ExplanationRow | None]) -> dict[str, Any]:
     """Return tokens, which all methods share, and the attributions of each method."""
-    nothing: Mapping[str, Any] = {"tokens": [], "word_ids": []}
-    first = next((e for e in explanations if e is not None), nothing)
+    first = next((row for row in explanations if row is not None), None)
+    tokens = [] if first is None else first.tokens
     return {
-        "tokens": first["tokens"],
-        "word_ids": first["word_ids"],
+        "tokens": tokens,
+        "word_ids": [] if first is None else first.word_ids,
         "attributions": [
             # What does not line up is not shown.
-            [_short(x) for x in explanation["scores"]]
-            if explanation and explanation["tokens"] == first["tokens"]
-            else None
-            for explanation in explanations
+            [_short(x) for x in row.scores] if row is not None and row.tokens == tokens else None
+            for row in explanations
         ],
     }
 

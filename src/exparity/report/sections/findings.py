@@ -33,8 +33,8 @@ _COUNTED = {
 def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     """Return the variables of the findings' template."""
     cells = [cell for table in tables for cell in table.cells.values()]
-    rows = [cell.standing for cell in cells if cell.verdicts]
-    compared = [row for row in rows if row["headline"]]
+    rows = [cell.standing for cell in cells if cell.standing is not None]
+    compared = [row for row in rows if row.headline]
     return {
         "untested_sentences": untested_sentences(rows),
         "cautions": finding_cautions(study, tables),
@@ -54,14 +54,16 @@ def certainty_sentences(study: Study, tables: Sequence[Table]) -> list[str]:
         for (model, method, metric), cell in table.cells.items():
             sentence = only_certainty(cell.verdicts, study.statistics.threshold)
             if sentence:
-                of = f"{study.display('metric', metric)}, {model} on {name}. {sentence}"
-                methods_of[of].append(f"{study.display('method', method)}: {moved(cell.verdicts)}")
-    return [f"{of} {'; '.join(methods)}." for of, methods in methods_of.items()]
+                reason = f"{study.display('metric', metric)}, {model} on {name}. {sentence}"
+                gaps = f"{study.display('method', method)}: {moved(cell.verdicts)}"
+                methods_of[reason].append(gaps)
+    return [f"{reason} {'; '.join(methods)}." for reason, methods in methods_of.items()]
 
 
 def in_plain_words(context: Context) -> Iterator[str]:
     """Yield the beginning of the page as lines of text: the five answers, cautions and counts."""
-    study, tables = context.study, context.tables
+    study = context.study
+    tables = context.tables
     yield from in_lines(conclusions_of(context))
     for sentence in [*dependence_sentences(study), *small_samples(study, tables)]:
         yield f"Caution: {sentence}"
@@ -71,10 +73,10 @@ def in_plain_words(context: Context) -> Iterator[str]:
     for counts in counts_of(rows):
         if counts.quantity not in _COUNTED:
             continue
-        several = {id: n for id, n in counts.by_verdict.items() if n}
+        several = {verdict: n for verdict, n in counts.by_verdict.items() if n}
         several |= {"not tested": counts.untested} if counts.untested else {}
         clear = f"{counts.decided:,} of {counts.total:,}"
         yield (
             f"{_COUNTED[counts.quantity].format(clear=clear, how=how)}: "
-            f"{', '.join(f'{n:,} {id}' for id, n in several.items())}."
+            f"{', '.join(f'{n:,} {verdict}' for verdict, n in several.items())}."
         )

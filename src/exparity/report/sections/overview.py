@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from operator import itemgetter
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.grid import Grid
@@ -33,7 +34,6 @@ from exparity.report.verdicts import (
     certainty,
     counts_of,
     is_foreseen,
-    is_random,
     legend,
     meaning_of,
     missed_line,
@@ -67,15 +67,16 @@ def _warnings(context: Context, commits: int) -> Iterator[str]:
     study = context.study
     cut = Counter[str]()
     for origin in context.origins:
-        if origin.artefact == "explanations" and origin.facts.get("n_truncated"):
-            name = "{model} on {dataset}".format(**origin.ids)
-            cut[name] = max(cut[name], int(origin.facts["n_truncated"]))
+        if origin.artefact == "explanations" and origin.n_cut_texts:
+            name = f"{origin.model} on {origin.dataset}"
+            cut[name] = max(cut[name], origin.n_cut_texts)
     for name, n in sorted(cut.items()):
         yield f"{n} texts were longer than {name} can read and were cut."
     for dataset, dropped in dropped_rows_of(context.origins):
         yield f"{study.display('dataset', dataset)}: {dropped}."
     yield from pieces_of_words(context.origins)
-    undefined, total = (_counted(study, n) for n in ("n_undefined", "n_examples"))
+    undefined = _counted(study, "n_undefined")
+    total = _counted(study, "n_examples")
     if undefined:
         yield f"{undefined:,} of {total:,} scores are undefined and left out of the tests."
     yield from missing_results(study.results, study.grid)
@@ -85,8 +86,10 @@ def _warnings(context: Context, commits: int) -> Iterator[str]:
 
 def _counted(study: Study, number: str) -> int:
     """Return a number of scores over all tests; of several groups, each is in a test per other."""
-    groups = ((row, study.declared(row["dataset"]).groups) for row in study.rows)
-    total: float = sum(row[number] / (len(of) - 1) for row, of in groups)
+    total = 0.0
+    for row in study.rows:
+        n_groups = len(study.declared(row["dataset"]).groups)
+        total += row[number] / (n_groups - 1)
     return round(total)
 
 
@@ -95,18 +98,14 @@ def pieces_of_words(origins: Sequence[ArtefactOrigin]) -> Iterator[str]:
 
     Only where a metric scores tokens; those of a model's trainings are the same.
     """
-
-    def cell(origin: ArtefactOrigin) -> tuple[str, str]:
-        return origin.ids["dataset"], origin.ids["model"]
-
-    of_tokens = {
+    cell = attrgetter("dataset", "model")
+    with_tokens = {
         cell(origin)
         for origin in origins
-        if origin.artefact == "scores"
-        and (origin.facts["parameters"].get("params") or {}).get("unit") == "token"
+        if origin.artefact == "scores" and origin.options.get("unit") == "token"
     }
-    means = {cell(o): o.facts["pieces_by_group"] for o in origins if "pieces_by_group" in o.facts}
-    for dataset, model in sorted(means.keys() & of_tokens):
+    means = {cell(origin): origin.pieces_by_group for origin in origins if origin.pieces_by_group}
+    for dataset, model in sorted(means.keys() & with_tokens):
         numbers = (f"{mean:.2f} ({group})" for group, mean in means[dataset, model].items())
         yield (
             f"On {dataset}, {model} cuts a word into {', '.join(numbers)} tokens on average. A gap "
@@ -117,23 +116,75 @@ def pieces_of_words(origins: Sequence[ArtefactOrigin]) -> Iterator[str]:
 def _counts(study: Study) -> list[tuple[str, str, Counts]]:
     """Return the counts of verdicts for each pair of groups and for random explanations."""
     counted = []
-    for dataset, rows in grouped(study.judged, itemgetter("dataset")).items():
-        parts = grouped(rows, lambda row: "{group_a} − {group_b}".format(**row))
+    for dataset, rows in grouped(study.judged, attrgetter("dataset")).items():
+        parts = grouped(rows, lambda row: " − ".join(row.groups))
         if len(parts) > MOST_PAIRS:
             parts = {f"{len(parts)} pairs of groups": rows}
-        counted += [(dataset, name, one) for name, of in parts.items() for one in counts_of(of)]
+        for name, members in parts.items():
+            counted += [(dataset, name, counts) for counts in counts_of(members)]
     return counted
 
 
 def build(context: Context) -> Content:
     """Return the content of the section."""
     study = context.study
+    return Content(
+        values={
+            **_answers(context),
+            **_judgements(study),
+            **finding_words(study, context.tables),
+            **_about_the_run(context),
+        },
+        unfolded=True,
+    )
+
+
+def _answers(context: Context) -> dict[str, Any]:
+    """Return the variables on the answers and the pictures beside them."""
+    study = context.study
     panels = picture_of(study)
+    return {
+        "conclusions": conclusions_of(context),
+        "levels": level_panels(study),
+        "sources": sources_plot(study),
+        "witness_tables": witness_tables(study),
+        "panels": panels,
+        "matrices": matrices(context.tables),
+        "starred": any(tile.size.endswith("*") for panel in panels for tile in panel.tiles()),
+        "measured": measured(study) if study.rows else None,
+        "random": RANDOM_LINES,
+        "signs": SIGNS,
+    }
+
+
+def _judgements(study: Study) -> dict[str, Any]:
+    """Return the variables on verdicts and how many cells have each."""
     threshold = study.statistics.threshold
+    alpha = study.statistics.alpha
+    judged = [row for row in study.judged if not row.is_random]
+    by_dataset = grouped(judged, attrgetter("dataset"))
+    totals = counts_of(judged)
     random_rows = of_quantity(study.tests, "random_score")
-    judged = [row for row in study.judged if not is_random(row)]
-    of_dataset = grouped(judged, itemgetter("dataset"))
     flags = Counter(flag for row in study.rows for flag in row["flags"])
+    return {
+        "significant": significant_share(study.rows, alpha=alpha),
+        "significant_by_random": significant_share(random_rows, alpha=alpha),
+        "legend": legend(threshold=threshold, single=study.one_training, run=study.run),
+        "counts": _counts(study),
+        "verdicts": verdicts.VERDICTS,
+        "quantities": QUANTITIES,
+        "missed_line": missed_line,
+        "certainty": {d: certainty(by_dataset.get(d, ()), threshold) for d in study.datasets},
+        "cramers_v": {d: numbers_of(v) for d, v in study.dependence.items()},
+        "total": next(iter(totals), None),
+        "totals": [counts for counts in totals if counts.quantity in RANKS],
+        "foreseen": is_foreseen(judged),
+        "flags": [(flag, n, meaning_of(flag)) for flag, n in sorted(flags.items())],
+    }
+
+
+def _about_the_run(context: Context) -> dict[str, Any]:
+    """Return the variables on settings, versions and devices, and the warnings."""
     settings = {f"{kind}s": settings_of(context.origins, kind) for kind in SETTLED}
     versioned = versions(context.origins)
     commits = versioned.get("commit", [])
@@ -142,42 +193,15 @@ def build(context: Context) -> Content:
         for origin in context.origins
         if origin.facts.get("stage") in _RUN_MODELS
     }
-    alpha = study.statistics.alpha
-    return Content(
-        values={
-            "significant": significant_share(study.rows, alpha=alpha),
-            "significant_by_random": significant_share(random_rows, alpha=alpha),
-            "panels": panels,
-            "matrices": matrices(context.tables),
-            "starred": any(tile.size.endswith("*") for panel in panels for tile in panel.tiles()),
-            "measured": measured(study) if study.rows else {},
-            "random": RANDOM_LINES,
-            "signs": SIGNS,
-            "legend": legend(threshold=threshold, of_one=study.one_training, run=study.run),
-            "counts": _counts(study),
-            "verdicts": verdicts.VERDICTS,
-            "quantities": QUANTITIES,
-            "missed_line": missed_line,
-            "conclusions": conclusions_of(context),
-            "levels": level_panels(study),
-            "sources": sources_plot(study),
-            "witness_tables": witness_tables(study),
-            **finding_words(study, context.tables),
-            "certainty": {d: certainty(of_dataset.get(d, ()), threshold) for d in study.datasets},
-            "cramers_v": {d: numbers_of(v) for d, v in study.dependence.items()},
-            "total": next(iter(counts_of(judged)), None),
-            "totals": [one for one in counts_of(judged) if one.quantity in RANKS],
-            "foreseen": is_foreseen(judged),
-            "flags": [(flag, n, meaning_of(flag)) for flag, n in sorted(flags.items())],
-            "warnings": list(_warnings(context, len(commits))),
-            **settings,
-            "functions": {
-                id: of.get("mask") for id, of in settings["models"].items() if "predict" in of
-            },
-            "versions": {k: versioned[k] for k in ("exparity", *_PACKAGES) if k in versioned},
-            "commits": commits,
-            "devices": sorted(devices),
-            "config": study.grid.as_json(),
+    models = settings_of(context.origins, "model")
+    return {
+        **settings,
+        "functions": {
+            name: options.get("mask") for name, options in models.items() if "predict" in options
         },
-        unfolded=True,
-    )
+        "versions": {k: versioned[k] for k in ("exparity", *_PACKAGES) if k in versioned},
+        "commits": commits,
+        "devices": sorted(devices),
+        "warnings": list(_warnings(context, len(commits))),
+        "config": context.study.grid.as_json(),
+    }

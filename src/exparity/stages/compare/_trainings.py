@@ -131,7 +131,7 @@ class _Comparison:
                 pair = test.group_a, test.group_b
                 rooms, flags = rooms_of(skills, *pair) if skills else (Rooms(), [])
                 facts = self._facts(*pair)
-                flags = [*flags, *facts.flags, *self._score_flags, *self._constant(pair)]
+                flags = [*flags, *facts.ceiling_flags, *self._score_flags, *self._constant(pair)]
                 test.flags.extend(sorted({*flags}.difference(test.flags)))
                 sources = self._sources(parts, pair) if quantity == measured else GapSources()
                 yield {

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, Literal, Protocol
 
 from exparity.artefacts.columns import Column, Export, fields
+from exparity.artefacts.ids import Ids
 from exparity.core.registry import Entry, Registry
 from exparity.core.validation import Settings, options_of
 
@@ -46,7 +47,7 @@ class ExperimentView(Protocol):
 
 
 def where_methods_compete(
-    experiment: ExperimentView, ids: Mapping[str, Any], **settings: Any
+    experiment: ExperimentView, ids: Ids, **settings: Any
 ) -> dict[str, Any] | None:
     """Return the options of a job that compares methods: none where there are fewer than two."""
     return dict(settings) if len(experiment.methods) > 1 else None

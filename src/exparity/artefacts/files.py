@@ -30,6 +30,7 @@ import pyarrow as pa
 from exparity.artefacts import layout
 from exparity.artefacts.columns import ID, Export, may_be_left_out
 from exparity.artefacts.grid import read_grid
+from exparity.artefacts.ids import Provenance
 from exparity.artefacts.schemas import check_schema, columns_of, schema_of
 from exparity.artefacts.seal import open_sealed, read_metadata, write_sealed
 from exparity.core.calls import checked
@@ -258,7 +259,7 @@ def save_export(export: Export, folder: Path, facts: Mapping[str, Any]) -> None:
         path.write_text(export.as_csv(), encoding="utf-8", newline="")
 
 
-def read_parquet(path: Path) -> tuple[pa.Table, dict[str, Any]]:
+def read_parquet(path: Path) -> tuple[pa.Table, Provenance]:
     """Read what :func:`save_parquet` wrote: the table and the facts."""
     with open_sealed(path) as file:
         # Threads cost more than they save where there is little to read.
@@ -266,16 +267,16 @@ def read_parquet(path: Path) -> tuple[pa.Table, dict[str, Any]]:
         return table, facts_of(table.schema.metadata)
 
 
-def facts_of(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+def facts_of(metadata: Mapping[bytes, bytes] | None) -> Provenance:
     """Return exparity's own entries of a Parquet file's metadata."""
-    return {
-        key.decode().removeprefix(_METADATA_PREFIX): json.loads(value)
+    return Provenance(
+        (key.decode().removeprefix(_METADATA_PREFIX), json.loads(value))
         for key, value in (metadata or {}).items()
         if key.decode().startswith(_METADATA_PREFIX)
-    }
+    )
 
 
-def read_artefact(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
+def read_artefact(path: Path, artefact: str) -> tuple[pa.Table, Provenance]:
     """Return a file's table, in the artefact's column order, and its provenance; refuse another."""
     if not path.is_file():
         raise InputError(f"{path}: no such file; run the stage that makes '{artefact}' first")

@@ -14,9 +14,8 @@ from typing import Any
 
 from exparity.artefacts.analyses import ANALYSES, analysis_making
 from exparity.artefacts.grid import Grid
+from exparity.artefacts.ids import Ids
 from exparity.core.errors import InputError, did_you_mean
-
-Ids = Mapping[str, str | int]
 
 _CELL = "{dataset}/{model}/{seed}"
 PATHS = {
@@ -91,7 +90,7 @@ def every(artefact: str) -> str:
     return re.sub(r"\{\w+\}", "*", pattern_of(artefact))
 
 
-def path_of(artefact: str, ids: Ids) -> str:
+def path_of(artefact: str, ids: Mapping[str, str | int]) -> str:
     """Return where an artefact lies, relative to the results folder."""
     return pattern_of(artefact).format(**ids)
 
@@ -110,7 +109,7 @@ def files(results: Path, artefact: str) -> list[tuple[tuple[str, ...], Path]]:
     )
 
 
-def cells(grid: Grid, artefact: str) -> Iterator[dict[str, Any]]:
+def cells(grid: Grid, artefact: str) -> Iterator[Ids]:
     """Yield the ids of every file that a grid has of an artefact."""
     names = levels(artefact)
     named, targets = _targets(grid, artefact)
@@ -121,8 +120,8 @@ def cells(grid: Grid, artefact: str) -> Iterator[dict[str, Any]]:
         dataset = target[0] if target else ""
         for rest in product(*spans(dataset)):
             ids = (*target, *rest)
-            cell = {name: ids[place] for name, place in places}
-            if cell.get("metric") not in grid.unmeasured.get(cell.get("method", ""), ()):
+            cell = Ids({name: ids[place] for name, place in places})
+            if cell.get("metric") not in grid.unmeasured.get(str(cell.get("method", "")), ()):
                 yield cell
 
 
@@ -131,7 +130,7 @@ def paths_of(results: Path, grid: Grid, artefact: str) -> list[Path]:
     return [results / path_of(artefact, ids) for ids in cells(grid, artefact)]
 
 
-def report_inputs(grid: Grid) -> Iterator[tuple[str, dict[str, Any]]]:
+def report_inputs(grid: Grid) -> Iterator[tuple[str, Ids]]:
     """Yield artefact and ids of every file that the report of a grid is made from."""
     for artefact in (*_IN_REPORT, *of_analyses()):
         for ids in cells(grid, artefact):

@@ -279,8 +279,7 @@ def check_cells(experiment: ResolvedConfig) -> None:
     if any("method" in override or "metric" in override for override in experiment.overrides):
         for cell in experiment.cells("scores"):
             experiment.evaluate_options(**cell)
-            del cell["metric"]
-            experiment.explain_options(**cell)
+            experiment.explain_options(**cell.without("metric"))
 
 
 def _check_as_it_is(experiment: ResolvedConfig, dataset: str, model: str) -> None:
@@ -312,7 +311,7 @@ def check_imports(experiment: ResolvedConfig) -> None:
     for cell in (
         experiment.cells("explanations") if reads_files else ()
     ):  # a large grid has thousands
-        method = str(cell["method"])
+        method = cell.method
         classifier = "/".join(str(cell[name]) for name in ("dataset", "model", "seed"))
         for path in experiment.own_inputs("explain", cell):
             owner = owners.setdefault(path, classifier)

@@ -26,6 +26,7 @@ from exparity.artefacts.analyses import (
 )
 from exparity.artefacts.files import atomic_path
 from exparity.artefacts.grid import GRID, Grid, grid_text
+from exparity.artefacts.ids import Ids
 from exparity.config import digests
 from exparity.config.checks import check, check_results
 from exparity.config.models import Config
@@ -167,7 +168,7 @@ class Experiment(ResolvedConfig):
         else:
             held = float(bytes_of[self._precision(ids)])
         if "metric" in ids:
-            held *= self.metrics[str(ids["metric"])].entry.facts.models
+            held *= self.metrics[Ids(ids).metric].entry.facts.models
         return max(least, math.ceil(_SLACK * held * weights / 1e6) + 3000)
 
     def table_memory_mb(self, ids: Cell, least: int) -> int:
@@ -213,7 +214,7 @@ class Experiment(ResolvedConfig):
         """Return whether a dataset has what an analysis needs, and metrics that it reads."""
         if "dataset" not in ids:
             return any(self._has_inputs(facts, {"dataset": d}) for d, _ in self.pairs)
-        dataset = str(ids["dataset"])
+        dataset = Ids(ids).dataset
         if any(need in self.lacks[dataset] for need in facts.needs):
             return False
         metrics = self.applying("metrics", dataset)
@@ -236,7 +237,7 @@ class Experiment(ResolvedConfig):
         """Return the options of a job; None where the analysis does not apply."""
         facts = entry.facts
         settings = self.settings.get(entry.id, {})
-        options = facts.job_options(self, ids, **settings) if facts.job_options else settings
+        options = facts.job_options(self, Ids(ids), **settings) if facts.job_options else settings
         if options is None or not facts.statistics:
             return options
         block = self.config.statistics
@@ -268,7 +269,7 @@ class Experiment(ResolvedConfig):
             analyses={
                 analysis: _of_cell(cells, named) for analysis, cells in self.grid.analyses.items()
             },
-            seeds=[int(ids["seed"])] if "seed" in ids else self.seeds,
+            seeds=[Ids(ids).seed] if "seed" in ids else self.seeds,
         )
         files: dict[str, str | list[str]] = {}
         reads = zip(inputs_of(entry.function).items(), entry.facts.reads, strict=True)
@@ -279,7 +280,7 @@ class Experiment(ResolvedConfig):
                 f"{self.results}/{layout.path_of(artefact, cell)}"
                 for cell in layout.cells(grid, artefact)
                 if all(str(cell.get(level, value)) == str(value) for level, value in ids.items())
-                and (metrics is None or {**ids, **cell}["metric"] in metrics)
+                and (metrics is None or Ids({**ids, **cell}).metric in metrics)
             ]
             if needs and not paths:
                 continue
@@ -308,7 +309,7 @@ class Experiment(ResolvedConfig):
 
     def of_metric(self, artefact: str, ids: Cell) -> list[str]:
         """Return the file of an artefact that a metric needs, if it does."""
-        if ids["metric"] not in self.metrics_that_need(OF_METRICS[artefact]):
+        if Ids(ids).metric not in self.metrics_that_need(OF_METRICS[artefact]):
             return []
         return [f"{self.results}/{layout.path_of(artefact, ids)}"]
 

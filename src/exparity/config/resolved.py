@@ -9,6 +9,7 @@ from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.grid import Grid
+from exparity.artefacts.ids import Ids
 from exparity.config import digests
 from exparity.config.instances import (
     Instance,
@@ -33,6 +34,7 @@ from exparity.models.prompts import PromptSpec
 from exparity.models.spec import ModelSpec, TrainingSpec, merge_training
 
 Cell = Mapping[str, str | int]
+"""Ids as the workflow has them."""
 Options = dict[str, Any]
 """Options that the result of a job depends on, as JSON values."""
 
@@ -93,14 +95,14 @@ class ResolvedConfig:
             if settings.datasets is None or dataset in settings.datasets
         ]
 
-    def cells(self, artefact: str) -> Iterator[dict[str, str | int]]:
+    def cells(self, artefact: str) -> Iterator[Ids]:
         """Yield the ids of every file of an artefact of the grid."""
         return layout.cells(self.axes, artefact)
 
-    def tests(self) -> Iterator[dict[str, str | int]]:
+    def tests(self) -> Iterator[Ids]:
         """Yield the ids of the scores whose groups are compared."""
         cells = self.cells("scores")
-        return (cell for cell in cells if "groups" not in self.lacks[str(cell["dataset"])])
+        return (cell for cell in cells if "groups" not in self.lacks[cell.dataset])
 
     def metrics_that_need(self, needs: str, dataset: str | None = None) -> list[str]:
         """Return the metrics that compute with something, such as ``rationale``.
@@ -163,7 +165,7 @@ class ResolvedConfig:
     def own_inputs(self, stage: str, ids: Cell) -> list[str]:
         """Return the user's own files that a job reads, or the checkpoint that it starts from."""
         if stage == "finetune":
-            return own_sources(self.models[str(ids["model"])].spec)
+            return own_sources(self.models[Ids(ids).model].spec)
         if stage not in ("prepare", "explain"):
             return []
         kind = "dataset" if stage == "prepare" else "method"
@@ -222,14 +224,14 @@ class ResolvedConfig:
 
     def evaluate_options(self, **cell: str | int) -> Options:
         """Return what scores depend on; without a method, those of random explanations."""
-        runs = self.runs_model(str(cell["metric"]))
+        runs = self.runs_model(Ids(cell).metric)
         return self._resolved("metric", cell, {"precision": self._precision(cell)} if runs else {})
 
     def most_explained(self, ids: Cell) -> int | None:
         """Return the largest sample of test texts that a method explains; None if one takes all."""
-        cell = {level: ids[level] for level in ids if level != "metric"}
+        cell = Ids(ids).without("metric")
         largest: int | None = None
-        for method in self.applying("methods", str(ids["dataset"])):
+        for method in self.applying("methods", cell.dataset):
             changes = self._changes("method", {**cell, "method": method})
             size: int | None = changes.get("max_examples", self.methods[method].max_examples)
             if size is None:
@@ -243,9 +245,10 @@ class ResolvedConfig:
 
     def _precision(self, cell: Cell) -> str:
         """Return the arithmetic of a job, by the facts of its method and metric."""
-        parts = [self.metrics[str(cell["metric"])].entry.facts] if "metric" in cell else []
-        if "method" in cell and (not parts or parts[0].needs == "explainer"):
-            parts.append(self.methods[str(cell["method"])].entry.facts)
+        ids = Ids(cell)
+        parts = [self.metrics[ids.metric].entry.facts] if "metric" in ids else []
+        if "method" in ids and (not parts or parts[0].needs == "explainer"):
+            parts.append(self.methods[ids.method].entry.facts)
         gradients = any(facts.needs_gradient for facts in parts)
         return self.config.gradient_precision if gradients else self.config.precision
 
@@ -254,7 +257,7 @@ class ResolvedConfig:
         instance = self._instance(kind, cell)
         changes = self._changes(kind, cell)
         if kind == "method":
-            places = {name: cell[name] for name in ("dataset", "model", "seed")}
+            places = Ids(cell).only("dataset", "model", "seed")
             changes = {**changes, **instance.paths_in(places, changes)}
         where = f"{kind}s.{instance.id}"
         key = (where, canonical({**changes, "shared": shared}))

@@ -45,7 +45,7 @@ def _check_methods(experiment: Experiment) -> None:
     """Check the options of methods whose library says which ones it knows, overrides included."""
     checked: set[str] = set()
     for cell in experiment.cells("explanations"):
-        method = experiment.methods[str(cell["method"])]
+        method = experiment.methods[cell.method]
         check = method.entry.facts.check_options
         if check is None:
             continue
@@ -59,7 +59,7 @@ def _check_methods(experiment: Experiment) -> None:
 
 def _is_trained(experiment: Experiment, model: str) -> bool:
     """Return whether every training of a model has predicted."""
-    cells = (ids for ids in layout.cells(experiment.axes, "predictions") if ids["model"] == model)
+    cells = (ids for ids in layout.cells(experiment.axes, "predictions") if ids.model == model)
     return all(
         Path(experiment.results, layout.path_of("predictions", ids)).is_file() for ids in cells
     )

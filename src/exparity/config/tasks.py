@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from exparity.artefacts import layout
+from exparity.artefacts.ids import Ids
 from exparity.artefacts.lineage import failed_parts, identity, lineage, recorded_lineage
 from exparity.config.experiment import Experiment, in_order
 from exparity.config.resolved import Options
@@ -29,7 +30,7 @@ class Task(NamedTuple):
     """A job; the results that it ``makes`` carry a key of its options and inputs."""
 
     rule: str
-    ids: Mapping[str, Any]  # its wildcards
+    ids: Ids  # its wildcards
     options: Callable[[], Options]
     reads: Sequence[str]
     makes: Sequence[str]
@@ -66,16 +67,16 @@ def _tasks(experiment: Experiment) -> Iterator[Task]:
             reads = experiment.reads(name, ids)
             yield Task(name, ids, options, reads, place(writes, ids), [])
     inputs = experiment.report_inputs()
-    yield Task("cost", {}, experiment.cost_options, inputs, place(["cost"], {}), [])
+    yield Task("cost", Ids(), experiment.cost_options, inputs, place(["cost"], {}), [])
     page = place(["page"], {})
     beside = place(["tables", "figures"], {})
-    yield Task("report", {}, experiment.report_options, inputs, page, beside)
+    yield Task("report", Ids(), experiment.report_options, inputs, page, beside)
 
 
-def runs_model(experiment: Experiment, rule: str, ids: Mapping[str, Any]) -> bool:
+def runs_model(experiment: Experiment, rule: str, ids: Ids) -> bool:
     """Return whether a job runs a model."""
     if rule == "evaluate":
-        return experiment.runs_model(ids["metric"])
+        return experiment.runs_model(ids.metric)
     analyses = [entry.id for entry in experiment.analyses if entry.facts.runs_model]
     return rule in ("finetune", "explain", *analyses)
 

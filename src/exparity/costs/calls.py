@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from exparity.artefacts.ids import Ids
 from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
 from exparity.costs.finished import JobCost
@@ -62,16 +63,14 @@ def check_calls(experiment: Experiment) -> list[str]:
 def calls_of(experiment: Experiment, job: JobCost, examples: PlannedExamples) -> int:
     """Return the texts that a job sends to its function, roughly."""
     if job.stage == "finetune":  # which predicts the test split
-        return len(examples.test(str(job.ids["dataset"])))
+        return len(examples.test(job.ids.dataset))
     texts = job.examples or 0
     if job.stage in ("removal_limits", "negative_control"):  # whose examples count for each draw
         texts //= int(experiment.options(job.stage, job.ids)["draws"])
     return texts * passes_of(experiment, job.stage, job.ids)
 
 
-def passes_of(
-    experiment: Experiment, stage: str, ids: Mapping[str, str | int], tokens: int = TOKENS
-) -> int:
+def passes_of(experiment: Experiment, stage: str, ids: Ids, tokens: int = TOKENS) -> int:
     """Return the passes that a job makes for each of its texts, roughly.
 
     A method or metric counts as its option for samples says, or else by its declared passes.
@@ -91,7 +90,7 @@ def passes_of(
         return sum(Design(**design).draws_of(tokens) + 1 for design in designs)
     passes = 1
     if "metric" in ids:
-        metric = experiment.metrics[str(ids["metric"])]
+        metric = experiment.metrics[ids.metric]
         if not metric.entry.facts.runs_model:
             return 0
         passes = _declared(metric.entry.facts.passes, metric.params)
@@ -100,7 +99,7 @@ def passes_of(
         if metric.entry.facts.needs != "explainer":
             return passes
     if "method" in ids:
-        method = experiment.methods[str(ids["method"])]
+        method = experiment.methods[ids.method]
         passes *= _declared(method.entry.facts.passes, method.params)
     return passes
 

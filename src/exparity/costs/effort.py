@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from exparity.artefacts.analyses import ANALYSES
+from exparity.artefacts.ids import Ids
 from exparity.config.experiment import Experiment, text_bytes
 from exparity.config.resolved import Cell
 from exparity.core.errors import InputError, exit_on_bad_input
@@ -84,8 +85,8 @@ class Effort:
 
     def _estimate(self, stage: str, cell: tuple[tuple[str, str | int], ...]) -> int:
         experiment = self._experiment
-        ids = {**dict(cell), "seed": experiment.seeds[0]}
-        length = self._length(str(ids["dataset"]))
+        ids = Ids({**dict(cell), "seed": experiment.seeds[0]})
+        length = self._length(ids.dataset)
         passes = passes_of(experiment, stage, ids, length.tokens)
         if not passes:
             return LEAST_MINUTES
@@ -97,7 +98,7 @@ class Effort:
                 sizes.append(instance.max_examples)
                 backward = backward or instance.entry.facts.needs_gradient
         texts = min(size for size in sizes if size is not None)
-        weights = experiment.weights.get(str(ids["model"]), _WEIGHTS)
+        weights = experiment.weights.get(ids.model, _WEIGHTS)
         operations = 2 * weights * length.tokens * texts * passes * (_BACKWARD if backward else 1)
         return LEAST_MINUTES + math.floor(ROOM * operations / (1e9 * self._gflops) / 60)
 

@@ -6,15 +6,14 @@ The place of an artefact names its job; the footer has its rows and what the job
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.files import facts_of
+from exparity.artefacts.ids import Ids, Provenance
 from exparity.artefacts.seal import read_metadata
 from exparity.core.errors import InputError, reason_of
 from exparity.metrics import METRICS
@@ -27,7 +26,7 @@ class JobCost:
     """A job of an experiment, and what it took or is estimated to take; None where unknown."""
 
     stage: str  # or analysis
-    ids: layout.Ids
+    ids: Ids
     examples: int | None = None  # of a training, times its epochs
     finished: bool = True  # its output is there
     output: str = ""  # below the results folder
@@ -62,7 +61,7 @@ def read_finished(folder: Path) -> list[JobCost]:
     unreadable = []
     for stage, artefact in artefact_of_stage().items():
         for values, path in layout.files(folder, artefact):
-            ids = dict(zip(layout.levels(artefact), values, strict=True))
+            ids = Ids(zip(layout.levels(artefact), values, strict=True))
             try:
                 jobs.append(_job(folder, stage, ids, path))
             except (OSError, ValueError) as error:
@@ -72,41 +71,41 @@ def read_finished(folder: Path) -> list[JobCost]:
     return jobs
 
 
-def read_footer(path: Path) -> dict[str, Any]:
+def read_footer(path: Path) -> Provenance:
     """Return the metadata of an artefact with its number of ``rows``, without reading these."""
     footer = read_metadata(path)
     facts = facts_of(footer.metadata)
     if "parameters" not in facts:
         raise InputError(f"{path}: not written by exparity")
-    return {**facts, "rows": footer.num_rows}
+    return Provenance({**facts, "rows": footer.num_rows})
 
 
-def _job(folder: Path, stage: str, ids: Mapping[str, str], path: Path) -> JobCost:
+def _job(folder: Path, stage: str, ids: Ids, path: Path) -> JobCost:
     """Return the job that made an artefact."""
     facts = read_footer(path)
     output = path
     size = path.stat().st_size
     # Rows may be of steps, and examples are drawn for several times.
-    draws = int(facts["parameters"].get("draws") or 1)
-    examples = facts["examples"] * draws if "examples" in facts else facts["rows"]
+    draws = int(facts.parameters.get("draws") or 1)
+    examples = facts["examples"] * draws if "examples" in facts else facts.n_rows
     if stage == "finetune":
         history = folder / layout.path_of("history", ids)
         trained = read_footer(history)
         output = history.parent
         size += sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
         data = folder / layout.path_of("data", ids)
-        n_texts = read_footer(data)["rows"] if data.is_file() else 0
+        n_texts = read_footer(data).n_rows if data.is_file() else 0
         facts |= {key: trained[key] for key in ("work_seconds", "earlier_seconds")}
-        examples = trained["rows"] * max(0, n_texts - facts["rows"])
+        examples = trained.n_rows * max(0, n_texts - facts.n_rows)
     return JobCost(
         stage,
-        {
-            level: int(value) if level == "seed" and value.isdecimal() else value
+        Ids(
+            (level, int(value) if level == "seed" and str(value).isdecimal() else value)
             for level, value in ids.items()
-        },
+        ),
         None if facts.get("work_seconds") is None else examples or None,
         output=output.relative_to(folder).as_posix(),
-        runs_model=runs_model(stage, facts["parameters"].get("use", "")),
+        runs_model=runs_model(stage, facts.use),
         device=str(facts.get("device", "cpu")),
         bytes=size,
         # With what an interrupted run of the job had left finished.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from exparity.artefacts import layout
+from exparity.artefacts.ids import Ids
 from exparity.artefacts.seal import open_sealed
 from exparity.config.experiment import Experiment
 from exparity.config.instances import Instance
@@ -39,19 +40,19 @@ def planned_jobs(experiment: Experiment, examples: PlannedExamples) -> Iterator[
     for stage, artefact in artefact_of_stage().items():
         for ids in layout.cells(grid, artefact):
             output = layout.path_of(artefact, ids)
-            use = experiment.metrics[ids["metric"]].entry.id if "metric" in ids else ""
+            use = experiment.metrics[ids.metric].entry.id if "metric" in ids else ""
             n_examples = _n_examples(experiment, stage, ids, examples)
             there = (results / output).is_file()
             yield JobCost(stage, ids, n_examples, there, output, runs_model(stage, use))
 
 
 def _n_examples(
-    experiment: Experiment, stage: str, ids: layout.Ids, examples: PlannedExamples
+    experiment: Experiment, stage: str, ids: Ids, examples: PlannedExamples
 ) -> int | None:
     """Return what a job works on: the examples of its cell, as far as they are not sampled."""
     if not ids:
         return None
-    dataset = str(ids["dataset"])
+    dataset = ids.dataset
     if len(ids) == 1:
         return len(examples.all(dataset))
     options = experiment.options(stage, ids)
@@ -60,7 +61,7 @@ def _n_examples(
         return int(options["training"]["epochs"]) * n_train
     sizes = [options.get("max_examples")]
     if "method" in ids and "metric" in ids:
-        explained = {level: ids[level] for level in ids if level != "metric"}
+        explained = ids.without("metric")
         sizes.insert(0, experiment.explain_options(**explained).get("max_examples"))
     return len(examples.test(dataset, *sizes)) * int(options.get("draws") or 1)
 
@@ -85,9 +86,9 @@ class PlannedExamples:
         path = Path(self._experiment.results, layout.path_of("data", {"dataset": dataset}))
         settings = self._experiment.prepare_options(dataset)
         try:
-            prepared = read_footer(path)["parameters"]
+            prepared = read_footer(path).parameters
         except InputError:
-            prepared = None
+            prepared = {}
         if prepared == {"use": settings["use"], **settings["params"]}:
             with open_sealed(path) as file:
                 rows = file.read(columns=list(_COLUMNS)).to_pylist()

@@ -63,10 +63,10 @@ def read_prepared(path: Path, split: str | None = None) -> PreparedData:
     # Row by row in small batches: a list of all rows would be held beside the examples.
     examples = tuple(_example(row) for part in table.to_batches(1024) for row in part.to_pylist())
     return PreparedData(
-        dataset=metadata["wildcards"]["dataset"],
+        dataset=metadata.ids.dataset,
         examples=examples,
-        groups=tuple(metadata["groups"]),
-        labels=tuple(metadata["labels"]),
+        groups=tuple(metadata.groups),
+        labels=tuple(metadata.labels),
         attribute=metadata["attribute"],
         labels_sorted=metadata.get("labels_sorted", False),
     )

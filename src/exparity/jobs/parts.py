@@ -19,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from exparity.artefacts.files import join_tables, read_parquet, save_parquet, table_of
+from exparity.artefacts.ids import Ids
 from exparity.artefacts.lineage import fingerprint, identity, sha256_of
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
@@ -43,7 +44,7 @@ class Job:
 
     output: Path
     artefact: str
-    ids: Mapping[str, str | int]
+    ids: Ids
     parameters: Mapping[str, Any]  # as the artefact's metadata has them
     files: Sequence[Path]  # that it reads
     checkpoint: Path | None  # of the classifier, if it is run

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from exparity.artefacts.ids import Ids
 from exparity.quantities.inputs import Lookup, read_all
 from exparity.stats.crossed import PROMPT, TRAINING
 from exparity.stats.effect import cohens_d
@@ -107,7 +108,7 @@ class Classifiers:
         return [classifier for classifier in self.by_seed.values() if classifier.is_informative]
 
 
-def read_classifiers(predictions: Sequence[Path], ids: Mapping[str, str]) -> Classifiers:
+def read_classifiers(predictions: Sequence[Path], ids: Ids) -> Classifiers:
     """Read what the predictions of each training say of its classifier.
 
     ``ids`` are the dataset and model that they have to be of.
@@ -116,8 +117,8 @@ def read_classifiers(predictions: Sequence[Path], ids: Mapping[str, str]) -> Cla
     run = TRAINING
     same_model = "the scores", ids
     for table, metadata in read_all("predictions", predictions, same_model, over=("seed",)):
-        seed = int(metadata["wildcards"]["seed"])
-        by_seed[seed] = Classifier.of(table, metadata.get("flags", ()))
-        if "prompt" in metadata["parameters"]:
+        seed = metadata.ids.seed
+        by_seed[seed] = Classifier.of(table, metadata.flags)
+        if "prompt" in metadata.parameters:
             run = PROMPT
     return Classifiers(Lookup("--predictions", "file of seed", by_seed.items()), run)

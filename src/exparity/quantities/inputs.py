@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from exparity.artefacts.columns import KEY
 from exparity.artefacts.files import read_artefact
+from exparity.artefacts.ids import Ids, Provenance
 from exparity.artefacts.lineage import MANIFEST
 from exparity.core.errors import InputError
 from exparity.stats.causal_bias import CounterfactualPrediction
@@ -49,9 +50,9 @@ def read_all(
     paths: Sequence[Path],
     *others: tuple[str | Path, Mapping[str, Any]],
     over: Sequence[str] = (),
-) -> Iterator[tuple[pa.Table, dict[str, Any]]]:
+) -> Iterator[tuple[pa.Table, Provenance]]:
     """Read artefacts of one cell, whose ids in ``over`` may differ; ``others`` are of the same."""
-    first: tuple[tuple[Path, dict[str, Any]], ...] = ()
+    first: tuple[tuple[Path, Mapping[str, Any]], ...] = ()
     for path in paths:
         table, metadata = read_artefact(path, artefact)
         shared = {name: value for name, value in cell_of(metadata).items() if name not in over}
@@ -100,24 +101,19 @@ class ChangedPrediction:
         )
 
 
-def cell_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def cell_of(metadata: Provenance) -> Ids:
     """Return dataset, model and seed of an artefact by its metadata."""
-    return {name: metadata["wildcards"][name] for name in _CELL}
+    return metadata.ids.only(*_CELL)
 
 
-def model_of(metadata: Mapping[str, Any]) -> dict[str, str]:
+def model_of(metadata: Provenance) -> Ids:
     """Return dataset and model of an artefact by its metadata."""
-    return {name: metadata["wildcards"][name] for name in _CELL[:2]}
+    return metadata.ids.only(*_CELL[:2])
 
 
-def scored_of(metadata: Mapping[str, Any]) -> dict[str, str]:
+def scored_of(metadata: Provenance) -> Ids:
     """Return method and metric of scores by their metadata."""
-    return {name: metadata["wildcards"][name] for name in ("method", "metric")}
-
-
-def compared_in(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the groups of an artefact, and what they are groups of."""
-    return {name: metadata[name] for name in ("groups", "attribute")}
+    return metadata.ids.only("method", "metric")
 
 
 def key_of(example: Example) -> dict[str, Any]:
@@ -125,15 +121,15 @@ def key_of(example: Example) -> dict[str, Any]:
     return {column.name: getattr(example, column.name) for column in KEY}
 
 
-def checkpoint_ids(checkpoint: Path) -> dict[str, Any]:
+def checkpoint_ids(checkpoint: Path) -> Ids:
     """Return dataset, model and seed of a checkpoint; nothing of one that comes from elsewhere."""
     from exparity.models.manifest import DamageError, read_manifest
 
     path = checkpoint / MANIFEST
     if not path.is_file():
-        return {}
+        return Ids()
     try:
         manifest = read_manifest(path)
     except DamageError as error:
         raise InputError(f"checkpoint {checkpoint}: {error}; run finetune again") from error
-    return {name: manifest[name] for name in _CELL if name in manifest}
+    return Ids({name: manifest[name] for name in _CELL if name in manifest})

@@ -68,8 +68,8 @@ class RemovalLimits:
     """The limits of removal of trained classifiers, an artefact each."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        wildcards = [facts_of(read_metadata(path).metadata)["wildcards"] for path in paths]
-        trainings = [Training(str(ids["model"]), int(ids["seed"])) for ids in wildcards]
+        ids_of_files = [facts_of(read_metadata(path).metadata).ids for path in paths]
+        trainings = [Training(ids.model, ids.seed) for ids in ids_of_files]
         self._files = dict(zip(trainings, paths, strict=True))
         self._read = cache(limits_by_example)
         self.of = cache(self._limits)  # every method and variant of a metric asks for them

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from exparity.artefacts.files import read_artefact
+from exparity.artefacts.ids import Provenance
 from exparity.quantities.inputs import Lookup
 from exparity.types import FloatArray
 
@@ -18,10 +18,10 @@ _ALIKE = ("use", "params", "precision")
 """Parameters of scores that can be compared with each other."""
 
 
-def are_scored_alike(metadata: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def are_scored_alike(metadata: Provenance, other: Provenance) -> bool:
     """Return whether two artefacts of scores were made by the same metric with the same options."""
-    parameters = metadata["parameters"]
-    return all(parameters.get(name) == other["parameters"].get(name) for name in _ALIKE)
+    parameters = metadata.parameters
+    return all(parameters.get(name) == other.parameters.get(name) for name in _ALIKE)
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class RandomScores:
 
     Attributes:
         path: the file.
-        metadata: how it was made; its ``wildcards`` are dataset, model, seed and metric.
+        metadata: how it was made; its ids are dataset, model, seed and metric.
         table: its rows.
         means: mean score of each example's random explanations; a file serves every method.
     """
 
     path: Path
-    metadata: Mapping[str, Any]
+    metadata: Provenance
     table: pa.Table
     means: Mapping[str, float]
 
@@ -75,9 +75,7 @@ class RandomScores:
 def random_by(paths: Sequence[Path] | None, *names: str) -> dict[tuple[str, ...], RandomScores]:
     """Read the scores of random explanations, by some of their ids as text."""
     read = map(RandomScores.read, paths or ())
-    return {
-        tuple(str(scores.metadata["wildcards"][name]) for name in names): scores for scores in read
-    }
+    return {tuple(str(scores.metadata.ids[name]) for name in names): scores for scores in read}
 
 
 def _means(path: Path, table: pa.Table) -> Lookup[float]:

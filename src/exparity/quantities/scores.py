@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from exparity.artefacts.columns import Examples, laid
+from exparity.artefacts.ids import Ids, Provenance
 from exparity.methods.facts import RANDOM
 from exparity.metrics import METRICS
 from exparity.metrics.facts import MetricFacts
@@ -46,7 +47,7 @@ class Cell:
     """
 
     path: Path
-    metadata: Mapping[str, Any]
+    metadata: Provenance
     method: str
     draw: int | None
     places: IntArray
@@ -57,17 +58,17 @@ class Cell:
     @property
     def seed(self) -> int:
         """Seed of the training."""
-        return int(self.metadata["wildcards"]["seed"])
+        return self.metadata.ids.seed
 
     @property
     def metric(self) -> str:
         """The metric."""
-        return str(self.metadata["wildcards"]["metric"])
+        return self.metadata.ids.metric
 
     @property
     def facts(self) -> MetricFacts | None:
         """Facts of the metric; None of one of a plug-in, which may not be loaded here."""
-        use = self.metadata["parameters"].get("use")
+        use = self.metadata.use
         return METRICS.get(use).facts if use in METRICS.ids() else None
 
     def direction_of(self, quantity: str) -> str | None:
@@ -107,7 +108,7 @@ class Cell:
         has_control = self.facts is None or self.facts.needs != "explainer"
         if self.facts is not None and self.facts.scores_together:
             has_control = len(self.quantities) > 1
-        return [*self.metadata.get("flags", []), *([] if has_control else [NOT_RELATIVE])]
+        return [*self.metadata.flags, *([] if has_control else [NOT_RELATIVE])]
 
 
 @dataclass(frozen=True)
@@ -123,19 +124,19 @@ class Scores:
     cells: Sequence[Cell]
 
     @property
-    def metadata(self) -> Mapping[str, Any]:
+    def metadata(self) -> Provenance:
         """That of a scores artefact, which names dataset, model and groups."""
         return self.cells[0].metadata
 
     @property
-    def ids(self) -> dict[str, str]:
+    def ids(self) -> Ids:
         """Dataset and model."""
         return model_of(self.metadata)
 
     @property
     def order(self) -> Sequence[str]:
         """The groups."""
-        return list(self.metadata["groups"])
+        return list(self.metadata.groups)
 
     def texts_at(self, places: IntArray) -> GroupedTexts:
         """Return groups and matched sets of the examples at some places."""
@@ -175,14 +176,14 @@ def read_scores(
     def cell_of(
         path: Path,
         table: pa.Table,
-        metadata: Mapping[str, Any],
+        metadata: Provenance,
         random: RandomScores | None,
         draw: int | None = None,
     ) -> Cell:
         return Cell(
             path,
             metadata,
-            method=RANDOM if draw is not None else str(metadata["wildcards"]["method"]),
+            method=RANDOM if draw is not None else metadata.ids.method,
             draw=draw,
             places=examples.places(table),
             quantities=quantities_of(table, metadata, random, limits, is_drawn=draw is not None),
@@ -192,13 +193,13 @@ def read_scores(
 
     over = ("seed", "model") if models else ("seed",)
     for path, (table, metadata) in zip(scores, read_all("scores", scores, over=over), strict=True):
-        ids = metadata["wildcards"]
-        if models is None or ids["model"] in models:
+        ids = metadata.ids
+        if models is None or ids.model in models:
             random = random_explanations.get(tuple(str(ids[name]) for name in _CONTROLLED))
             cells.append(cell_of(path, table, metadata, random))
     read = Scores(examples, cells)
     for random in random_explanations.values() if models is None else ():
-        require_same_cell(("the scores", read.ids), (random.path, random.metadata["wildcards"]))
+        require_same_cell(("the scores", read.ids), (random.path, random.metadata.ids))
         for draw, table, others in random.draws():
             cells.append(cell_of(random.path, table, random.metadata, others, draw))
     return read

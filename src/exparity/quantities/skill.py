@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 
+from exparity.artefacts.ids import Provenance
 from exparity.explanations.units import Unit
 from exparity.quantities.limits import RemovalLimits, Training
 from exparity.quantities.quantity import Quantity, Skill
@@ -22,7 +22,7 @@ STEPLESS = "stepless"
 
 def quantities_of(
     table: pa.Table,
-    metadata: Mapping[str, Any],
+    metadata: Provenance,
     random: RandomScores | None,
     limits: RemovalLimits,
     *,
@@ -52,7 +52,7 @@ def quantities_of(
 
 def skill_of(
     table: pa.Table,
-    metadata: Mapping[str, Any],
+    metadata: Provenance,
     random: RandomScores,
     limits: RemovalLimits,
     *,
@@ -66,10 +66,10 @@ def skill_of(
     facts = metadata.get("skill") or {}
     kind = facts.get("by", "none")
     higher_is_better = facts.get("better") == "higher"
-    ids = metadata["wildcards"]
-    training = Training(str(ids["model"]), int(ids["seed"]))
+    ids = metadata.ids
+    training = Training(ids.model, ids.seed)
     if kind == "removal" and training in limits:
-        unit: Unit = metadata["parameters"].get("params", {}).get("unit", "token")
+        unit: Unit = metadata.params.get("unit", "token")
         by_text = [
             limits.of(training, higher_is_better, unit, example)
             for example in table.column("example_id").to_pylist()
@@ -137,7 +137,7 @@ def _of_draws(table: pa.Table, random: pa.Table, higher_is_better: bool) -> Skil
 
 
 def _of_ratio(
-    table: pa.Table, metadata: Mapping[str, Any], random: RandomScores, higher_is_better: bool
+    table: pa.Table, metadata: Provenance, random: RandomScores, higher_is_better: bool
 ) -> Skill:
     """Return gain and room of the scores themselves, up to that of the reference or the ideal."""
     low, high = metadata.get("bounds", (0.0, 1.0))

@@ -12,6 +12,7 @@ from exparity.artefacts import layout
 from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.grid import Grid
+from exparity.artefacts.ids import Ids
 from exparity.artefacts.schemas import IDS
 from exparity.core.grouping import grouped
 from exparity.costs.finished import JobCost, artefact_of_stage
@@ -48,7 +49,7 @@ def read_costs(results: Path) -> list[JobCost]:
     path = results / layout.path_of("cost", {})
     rows = read_artefact(path, "cost")[0].to_pylist() if path.is_file() else []
     places = {stage: place for place, stage in enumerate(artefact_of_stage())}
-    jobs = [JobCost(ids={name: row.pop(name) for name in IDS}, **row) for row in rows]
+    jobs = [JobCost(ids=Ids((name, row.pop(name)) for name in IDS), **row) for row in rows]
     return sorted(jobs, key=lambda job: places.get(job.stage, len(places)))
 
 

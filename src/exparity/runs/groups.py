@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from exparity.artefacts import layout
 from exparity.artefacts.analyses import ANALYSES, analysis_making
+from exparity.artefacts.ids import Ids
 from exparity.config.experiment import OF_METRICS, Experiment
 from exparity.config.resolved import Cell
 from exparity.costs.effort import Effort
@@ -49,7 +50,7 @@ class Groups:
         if self._is_alone(stage, ids):
             return None
         before = (
-            str(cell["method"]) if maker == "explain" else maker
+            Ids(cell).method if maker == "explain" else maker
             for maker, cell in self._makers(stage, ids)
             if self._is_alone(maker, cell)
         )

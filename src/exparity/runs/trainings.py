@@ -55,14 +55,14 @@ def caution_of(predictions: Path) -> str | None:
 
     table = pq.read_table(predictions, columns=["predicted"])
     facts = facts_of(table.schema.metadata)
-    flags = set(facts.get("flags", ()))
+    flags = set(facts.flags)
     if is_collapsed(table.column("predicted").to_numpy()):
         flags.add("collapsed")
     if (reason := main_reason(flags)) is None:
         return None
-    ids = facts["wildcards"]
+    ids = facts.ids
     return (
-        f"{ids['model']} on {ids['dataset']}, seed {ids['seed']}: {reason.why}, so that its "
+        f"{ids.model} on {ids.dataset}, seed {ids.seed}: {reason.why}, so that its "
         f"explanations count in no verdict; the run goes on, and Ctrl-C ends it; {reason.change}"
     )
 

@@ -20,7 +20,6 @@ from exparity.quantities.inputs import (
     ChangedPrediction,
     Lookup,
     Prediction,
-    cell_of,
     model_of,
     read_all,
 )
@@ -80,13 +79,13 @@ def bias_model(
     """
     Statistics(confidence=confidence, resamples=resamples)  # refuses what is out of range
     _, declared = read_artefact(data, "data")
-    same_dataset = data, declared["wildcards"]
+    same_dataset = data, declared.ids
     trained = list(read_all("predictions", predictions, same_dataset, over=("seed",)))
     ids = model_of(trained[0][1])
     dataset, model = ids.values()
     others = counterfactual_predictions or ()
     changed = {
-        cell_of(metadata)["seed"]: table
+        metadata.ids.seed: table
         for table, metadata in read_all(
             "counterfactual_predictions", others, (predictions[0], ids), over=("seed",)
         )
@@ -94,8 +93,8 @@ def bias_model(
     rows: list[Row] = []
     notes = {"undefined": 0}
     for table, metadata in trained:
-        seed = cell_of(metadata)["seed"]
-        predicted = _predictions(table, declared["groups"], declared["labels"])
+        seed = metadata.ids.seed
+        predicted = _predictions(table, declared.groups, declared.labels)
         if is_collapsed(predicted.predicted):
             log.warning("seed %s: the classifier predicts one class for every test example", seed)
         drawn_by = derive_seed(int(seed), "bias", dataset, model)

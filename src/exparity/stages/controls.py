@@ -18,6 +18,7 @@ import numpy as np
 
 from exparity.artefacts.analyses import ExperimentView, Table
 from exparity.artefacts.columns import KEY
+from exparity.artefacts.ids import Ids
 from exparity.artefacts.running import analysis
 from exparity.core import flags
 from exparity.core.device import Inference
@@ -67,14 +68,14 @@ def _drawn(
     return explanations
 
 
-def _limits_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
+def _limits_options(experiment: ExperimentView, ids: Ids) -> dict[str, Any] | None:
     """Take the options from those of the controls, where a metric of the dataset takes units.
 
     The texts are those that some method explains, and the units those of the metrics. Returns None
     where skill is neither requested nor what verdicts are based on first.
     """
     controls = experiment.config.controls
-    dataset = ids["dataset"]
+    dataset = ids.dataset
     metrics = experiment.metrics_that_need("removal", dataset)
     searches = controls.reference.enabled
     if searches is None:
@@ -206,7 +207,7 @@ def _limits(
     unit: Unit,
 ) -> list[list[dict[str, Any]]]:
     """Return a row for each size of each text: falls of random orders, and of the search."""
-    seed = int(job.ids["seed"])
+    seed = job.ids.seed
     keys = tuple(texts.keys)
     draws = int(job.parameters["draws"])
     stages = int(job.parameters["stages"])
@@ -253,7 +254,7 @@ def _limit_rows(random: Sequence[Falls], reference: Falls) -> list[dict[str, Any
     ]
 
 
-def _random_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
+def _random_options(experiment: ExperimentView, ids: Ids) -> dict[str, Any] | None:
     """Take the options of the metric, and what of the explanations decides on their texts.
 
     Texts that no method explains are not scored: on more texts than explanations have, random ones
@@ -261,7 +262,7 @@ def _random_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[
     depend on the model's input, so that there is nothing for it to measure.
     """
     draws = experiment.config.controls.random.draws
-    if not draws or experiment.metrics[ids["metric"]].entry.facts.needs == "explainer":
+    if not draws or experiment.metrics[ids.metric].entry.facts.needs == "explainer":
         return None
     scoring = experiment.evaluate_options(**ids)
     sizes = [scoring["max_examples"], experiment.most_explained(ids)]
@@ -408,7 +409,7 @@ def _drawing(scoring: Scoring, draws: int, rest: Rest) -> Compute:
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         keys = [example.example_id for example in part]
         explained = _Texts(encodings_of(part), texts.classes_of(part), keys)
-        explanations = _drawn(rest.model, explained, texts.ids["seed"], draws, unit)
+        explanations = _drawn(rest.model, explained, texts.ids.seed, draws, unit)
         rows: list[dict[str, Any]] = []
         notes = Counter[str]()
         at_once = 1 if scores_together else draws

@@ -12,6 +12,7 @@ from typing import Any
 from exparity.artefacts.analyses import ExperimentView, Table
 from exparity.artefacts.columns import records
 from exparity.artefacts.files import read_artefact
+from exparity.artefacts.ids import Ids
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core import flags
 from exparity.core.device import Machine
@@ -36,12 +37,12 @@ ChangedWords = dict[str, BoolArray]
 """(w,) by example: True where a counterfactual, of any other group, has another word."""
 
 
-def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
+def _job_options(experiment: ExperimentView, ids: Ids) -> dict[str, Any] | None:
     """Take the generator that the config names for a dataset; there may be none."""
-    generator = experiment.generators.get(ids["dataset"])
+    generator = experiment.generators.get(ids.dataset)
     if generator is None:
         return None
-    call = generator.call_with_files(f"counterfactuals.{ids['dataset']}")
+    call = generator.call_with_files(f"counterfactuals.{ids.dataset}")
     files = "".join(call.pop("files", {}).values())
     return {**call, "digest": call["digest"] + files}
 
@@ -110,7 +111,7 @@ def read_changed_words(
     changed: ChangedWords = {}
     for path in paths:
         table, metadata = read_artefact(path, "counterfactuals")
-        require_same_cell((data, {"dataset": dataset}), (path, metadata["wildcards"]))
+        require_same_cell((data, {"dataset": dataset}), (path, metadata.ids))
         columns = (table.column(name).to_pylist() for name in ("example_id", "words"))
         for example, counterfactual in zip(*columns, strict=True):
             if example in words:
@@ -144,7 +145,7 @@ def n_unchanged(changed: ChangedWords, examples: Sequence[Example]) -> int:
     memory_mb=8000,
     minutes=None,
     # Not of datasets for which no counterfactuals are made; there is nothing to set.
-    job_options=lambda experiment, ids: {} if ids["dataset"] in experiment.generators else None,
+    job_options=lambda experiment, ids: {} if ids.dataset in experiment.generators else None,
 )
 def counterfactual_predictions_cell(
     data: Path,
@@ -176,7 +177,7 @@ def counterfactual_predictions_cell(
     ids = cell_of(predicted)
     require_same_cell(
         (data, {"dataset": prepared.dataset}),
-        (counterfactuals, metadata["wildcards"]),
+        (counterfactuals, metadata.ids),
         (predictions, ids),
         (checkpoint, checkpoint_ids(checkpoint)),
     )

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from exparity.artefacts.columns import records
 from exparity.artefacts.files import read_artefact
+from exparity.artefacts.ids import Ids, Provenance
 from exparity.artefacts.schemas import CUT_TEXTS
 from exparity.core import flags
 from exparity.core.device import Inference
@@ -98,7 +99,7 @@ def evaluate_cell(
     ids = table.column("example_id").to_pylist()
     examples = Lookup(data, "example", ((e.example_id, e) for e in prepared.examples))
     chosen = sample([examples[name] for name in ids], max_examples)
-    explained = metadata["wildcards"], metadata.get("flags", []), {"max_examples": max_examples}
+    explained = metadata.ids, metadata.flags, {"max_examples": max_examples}
     texts = ChosenTexts(data, prepared, chosen, *explained, classes={})
     files = counterfactuals or (), foresight or (), predictions or ()
     scoring = Scoring(metric, texts, *files)
@@ -108,7 +109,7 @@ def evaluate_cell(
     scoring.run(
         output,
         [explanations],
-        [METHODS.get(metadata["parameters"]["use"])] if facts.needs == "explainer" else [],
+        [METHODS.get(metadata.use)] if facts.needs == "explainer" else [],
         checkpoint if facts.runs_model else None,
         machine,
         partial(_reading, scoring, table, metadata),
@@ -249,7 +250,7 @@ class Scoring:
         job = Job(
             output,
             "random_scores" if "draws" in texts.choice else "scores",
-            {**texts.ids, "metric": metric.id},
+            Ids({**texts.ids, "metric": metric.id}),
             {
                 "use": metric.entry.id,
                 "params": metric.options,
@@ -311,7 +312,7 @@ class Scoring:
             marked,
             keys,
             self.metric.entry.id,
-            int(self.texts.ids["seed"]),
+            self.texts.ids.seed,
             dict(self._options),
             notes,
             falls,
@@ -331,7 +332,7 @@ class Scoring:
         return rows, dict(notes)
 
 
-def _reading(scoring: Scoring, table: pa.Table, metadata: Mapping[str, Any], rest: Rest) -> Compute:
+def _reading(scoring: Scoring, table: pa.Table, metadata: Provenance, rest: Rest) -> Compute:
     """Return the function that scores the stored explanations of a part."""
     positions = {key: at for at, key in enumerate(table.column("example_id").to_pylist())}
 
@@ -372,10 +373,8 @@ class _Row:
     scores: list[float]
 
 
-def _explanation(example: Example, row: _Row, metadata: Mapping[str, Any]) -> Explanation:
+def _explanation(example: Example, row: _Row, metadata: Provenance) -> Explanation:
     """Return an explanation with its origin, for metrics that explain again."""
-    call = metadata["parameters"]
-    seed = int(metadata["wildcards"]["seed"])
     word_ids = np.array(row.word_ids, dtype=np.int64)
     return Explanation(
         text=example.text,
@@ -385,7 +384,7 @@ def _explanation(example: Example, row: _Row, metadata: Mapping[str, Any]) -> Ex
         scores=np.array(row.scores, dtype=np.float64),
         special_mask=word_ids < 0,
         word_ids=word_ids,
-        origin=Origin(call["use"], call["params"], seed, example.example_id),
+        origin=Origin(metadata.use, metadata.params, metadata.ids.seed, example.example_id),
         pair=example.pair,
         written=example.parts,
     )

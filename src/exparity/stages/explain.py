@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from exparity.artefacts.files import read_artefact
+from exparity.artefacts.ids import Ids
 from exparity.artefacts.lineage import sha256_of
 from exparity.core import flags
 from exparity.core.device import Inference
@@ -90,7 +91,7 @@ def explain_cell(
     job = Job(
         output,
         "explanations",
-        {**texts.ids, "method": method_id},
+        Ids({**texts.ids, "method": method_id}),
         {"use": use, "params": options, **texts.choice, "precision": machine.precision},
         files=[data, predictions, *own_files],
         checkpoint=checkpoint,
@@ -120,7 +121,7 @@ class ChosenTexts:
     path: Path
     data: PreparedData
     examples: Sequence[Example]
-    ids: Mapping[str, Any]
+    ids: Ids
     flags: Sequence[str]
     choice: Mapping[str, Any]
     classes: Mapping[str, int]
@@ -146,7 +147,7 @@ class ChosenTexts:
         chosen = sample(chosen, choice.max_examples)
         by_label = choice.target == "label"
         classes = {e.example_id: e.label if by_label else predicted[e.example_id] for e in chosen}
-        own_flags = metadata.get("flags", [])
+        own_flags = metadata.flags
         return cls(data, prepared, chosen, ids, own_flags, asdict(choice), classes)
 
     def classes_of(self, part: Sequence[Example]) -> IntArray:
@@ -160,9 +161,9 @@ def _explaining(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
     from exparity.methods import explain_encodings
 
     entry = METHODS.get(job.parameters["use"])
-    method = str(job.ids["method"])
+    method = job.ids.method
     options = dict(job.parameters["params"])
-    seed = int(job.ids["seed"])
+    seed = job.ids.seed
     training = _training(job.files[0], method) if entry.facts.needs_training else None
     classifier, chunks, untried = rest  # what earlier parts came from has passed
     encodings_of = checked_encoder(classifier, chunks)

@@ -14,6 +14,7 @@ import numpy as np
 
 from exparity.artefacts.analyses import ExperimentView, Table
 from exparity.artefacts.columns import KEY
+from exparity.artefacts.ids import Ids
 from exparity.artefacts.running import analysis
 from exparity.core import flags
 from exparity.core.device import Inference
@@ -36,9 +37,9 @@ _SOURCES = [Path(str(module.__file__)) for module in (foresight, units)]
 Designs = Annotated[Sequence[Mapping[str, Any]], flags.Flag(hidden=True)]
 
 
-def _options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
+def _options(experiment: ExperimentView, ids: Ids) -> dict[str, Any] | None:
     """Take what the metrics of the dataset ask for, and the texts that some method explains."""
-    metrics = experiment.metrics_that_need("foresight", ids["dataset"])
+    metrics = experiment.metrics_that_need("foresight", ids.dataset)
     if not metrics:
         return None
     designs = [

@@ -7,7 +7,7 @@ that differ, and a faithful explanation gives them attribution.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
@@ -18,13 +18,13 @@ import pyarrow as pa
 from exparity.artefacts.analyses import Findings, Table
 from exparity.artefacts.columns import Export, Row, plain_schema, records
 from exparity.artefacts.files import read_artefact
+from exparity.artefacts.ids import Ids
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.settings import DEFAULTS
 from exparity.quantities.inputs import (
     ChangedPrediction,
     Lookup,
     cell_of,
-    compared_in,
     read_all,
     require_same_cell,
     scored_of,
@@ -93,10 +93,10 @@ def reliance_cell(
     rows: list[Row] = []
     facts: dict[str, Any] = {}
     for table, metadata in read_all("scores", scores, (predictions, ids)):
-        facts = compared_in(metadata)
+        facts = metadata.compared
         columns = (table.column(name).to_pylist() for name in ("example_id", "group", "score"))
         scored = list(zip(*columns, strict=True))
-        for pair in combinations(metadata["groups"], 2):
+        for pair in combinations(metadata.groups, 2):
             with_effects = [
                 (score, effects[key])
                 for example, group, score in scored
@@ -116,11 +116,11 @@ def reliance_cell(
 
 
 def _effects(
-    predicted: pa.Table, path: Path, ids: Mapping[str, Any], target: str
+    predicted: pa.Table, path: Path, ids: Ids, target: str
 ) -> dict[tuple[str, str], float]:
     """Return how far probabilities move, by example and other group; NaN where no word changes."""
     table, metadata = read_artefact(path, "counterfactual_predictions")
-    require_same_cell(("predictions", ids), (path, metadata["wildcards"]))
+    require_same_cell(("predictions", ids), (path, metadata.ids))
     names = ("example_id", "probabilities", "label" if target == "label" else "predicted")
     columns = zip(*(predicted.column(name).to_pylist() for name in names), strict=True)
     explained_classes = ((example, (target, p[target])) for example, p, target in columns)

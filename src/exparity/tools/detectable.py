@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, count
-from typing import Any
 
+from exparity.artefacts.ids import Ids
 from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
 from exparity.core.formats import aligned
@@ -51,12 +51,12 @@ class PlannedSample:
 
 def planned_samples(experiment: Experiment, examples: PlannedExamples) -> list[PlannedSample]:
     """Return the different samples of the tests of an experiment."""
-    cells = [cell for cell in experiment.tests() if cell["seed"] == experiment.seeds[0]]
+    cells = [cell for cell in experiment.tests() if cell.seed == experiment.seeds[0]]
     ids = experiment.config.statistics.family
     families = Counter(tuple(cell[name] for name in ids) for cell in cells)
     samples: dict[PlannedSample, None] = {}
     for cell in cells:
-        dataset = str(cell["dataset"])
+        dataset = cell.dataset
         key, sizes = _size(experiment, cell, len(examples.test(dataset)))
         worst, groups, pairs = _worst(examples.test(dataset, *sizes))
         in_family = families[tuple(cell[name] for name in ids)] * pairs
@@ -65,16 +65,14 @@ def planned_samples(experiment: Experiment, examples: PlannedExamples) -> list[P
     return list(samples)
 
 
-def _size(
-    experiment: Experiment, cell: Mapping[str, Any], available: int
-) -> tuple[str, list[int | None]]:
+def _size(experiment: Experiment, cell: Ids, available: int) -> tuple[str, list[int | None]]:
     """Return the key that sets the size of a cell's sample, and the sizes asked for."""
-    explained = {level: cell[level] for level in cell if level != "metric"}
+    explained = cell.without("metric")
     stages = {"method": experiment.explain_options(**explained)}
     stages["metric"] = experiment.evaluate_options(**cell)
     sizes = {kind: options.get("max_examples") for kind, options in stages.items()}
     limits = {kind: size for kind, size in sizes.items() if size and size < available}
-    key = f"datasets.{cell['dataset']}"
+    key = f"datasets.{cell.dataset}"
     if limits:
         kind = min(limits, key=lambda kind: limits[kind])
         name = str(cell[kind])

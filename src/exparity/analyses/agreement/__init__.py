@@ -19,6 +19,7 @@ import numpy as np
 from exparity.analyses import ExperimentView, StageResult, Table, analysis
 from exparity.analyses.agreement.section import MEASURES, findings
 from exparity.artefacts.columns import Row, records
+from exparity.artefacts.ids import Ids
 from exparity.core.errors import InputError
 from exparity.core.flags import Params, Range
 from exparity.core.settings import Statistics
@@ -63,9 +64,7 @@ Agreements = Callable[[Sequence[Explained]], dict[str, FloatArray]]
 """Function of v explanations that returns (n, v, v) agreements, by measure."""
 
 
-def _job_options(
-    experiment: ExperimentView, ids: Mapping[str, Any], **settings: Any
-) -> dict[str, Any]:
+def _job_options(experiment: ExperimentView, ids: Ids, **settings: Any) -> dict[str, Any]:
     """Refuse a config in which nothing is explained twice."""
     if len(experiment.methods) < 2 and len(experiment.seeds) < 2:
         raise InputError("analyses.agreement: takes two methods or two seeds; name another one")
@@ -122,16 +121,16 @@ def agreement_cell(
     prepared = read_prepared(data, "test")
     source = data, {"dataset": prepared.dataset}
     collapsed = {
-        metadata["wildcards"]["seed"]
+        metadata.ids.seed
         for table, metadata in read_all("predictions", predictions, source, over=("seed",))
         if is_collapsed(table.column("predicted").to_pylist())
     }
     uses: dict[str, str] = {}
     by_seed: dict[int, dict[str, Explained]] = defaultdict(dict)
     for table, metadata in read_all("explanations", explanations, source, over=("seed",)):
-        method = metadata["wildcards"]["method"]
-        seed = metadata["wildcards"]["seed"]
-        uses[method] = metadata["parameters"].get("use", method)
+        method = metadata.ids.method
+        seed = metadata.ids.seed
+        uses[method] = metadata.use or method
         if seed not in collapsed:
             by_seed[seed][method] = {
                 row.example_id: row.attribution(unit) for row in records(_Explanation, table)

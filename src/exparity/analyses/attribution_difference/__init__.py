@@ -186,7 +186,7 @@ def attribution_difference_cell(
         values = _word_values(records(_Explained, table), examples, attribution)
         for a, b in combinations(prepared.groups, 2):
             pairs = _pairs(sets, a, b, values, unaligned)
-            compared = {"method": metadata["wildcards"]["method"], "group_a": a, "group_b": b}
+            compared = {"method": metadata.ids.method, "group_a": a, "group_b": b}
             rows += [
                 {**compared, **asdict(difference)}
                 for difference in attribution_differences(pairs, min_sets=min_sets, pooled=pooled)

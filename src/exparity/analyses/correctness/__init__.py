@@ -16,7 +16,7 @@ from exparity.analyses import StageResult, Table, analysis
 from exparity.analyses.correctness.section import findings
 from exparity.artefacts.columns import Row, records
 from exparity.artefacts.files import read_artefact
-from exparity.quantities.inputs import Lookup, Prediction, cell_of, compared_in, read_all, scored_of
+from exparity.quantities.inputs import Lookup, Prediction, cell_of, read_all, scored_of
 from exparity.types import BoolArray, FloatArray
 
 SUBSETS = ("all", "correct", "correct_sets")
@@ -113,13 +113,13 @@ def correctness_cell(scores: Sequence[Path], predictions: Path) -> StageResult:
     rows: list[Row] = []
     facts: dict[str, Any] = {}
     for table, metadata in read_all("scores", scores, (predictions, ids)):
-        facts = compared_in(metadata)
+        facts = metadata.compared
         cell = scored_of(metadata)
         parts = performance(
             table.column("score").to_numpy(),
             [right[example] for example in table.column("example_id").to_pylist()],
             table.column("group").to_pylist(),
-            metadata["groups"],
+            metadata.groups,
             table.column("match_id").to_pylist(),
         )
         rows += [{**cell, **part} for part in parts]

@@ -15,6 +15,7 @@ import numpy as np
 
 from exparity.analyses import ExperimentView, StageResult, Table, analysis
 from exparity.analyses.dataset_bias.section import findings
+from exparity.artefacts.ids import Ids
 from exparity.data.table import read_prepared
 from exparity.types import IntArray
 
@@ -111,9 +112,9 @@ def word_associations(
             yield _row("tfidf_correlation", "all", correlation, n, **facts)
 
 
-def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
+def _job_options(experiment: ExperimentView, ids: Ids) -> dict[str, Any]:
     """Return the words that name each group of a dataset, by form; none where it declares none."""
-    named = experiment.datasets[ids["dataset"]].entry.facts.group_terms
+    named = experiment.datasets[ids.dataset].entry.facts.group_terms
     return {"terms": {group: [list(form) for form in forms] for group, forms in named.items()}}
 
 

@@ -18,12 +18,12 @@ import numpy as np
 from exparity.analyses import ExperimentView, StageResult, Table, analysis
 from exparity.analyses.debiasing.section import findings
 from exparity.artefacts.files import read_tables
+from exparity.artefacts.ids import Ids
 from exparity.core.errors import InputError, require_known
 from exparity.core.flags import Id
 from exparity.core.formats import dotted
 from exparity.core.grouping import grouped
 from exparity.core.settings import DEFAULTS
-from exparity.quantities.inputs import compared_in
 from exparity.quantities.random_scores import are_scored_alike
 from exparity.quantities.scales import over_scales, scales_of
 from exparity.quantities.scores import Cell, Scores, read_scores
@@ -35,7 +35,7 @@ _OF_DEBIASING = ("debias", "counterfactuals")
 
 def _job_options(
     experiment: ExperimentView,
-    ids: Mapping[str, Any],
+    ids: Ids,
     *,
     base: str = "",
 ) -> dict[str, Any] | None:
@@ -48,7 +48,7 @@ def _job_options(
             f"{where}: no model differs from '{base}' in debias alone; add one, models.{base}_cda: "
             f"the settings of {base} and `debias: cda`"
         )
-    dataset = ids["dataset"]
+    dataset = ids.dataset
     there = [model for model in fitting if (dataset, model) in experiment.pairs]
     if (dataset, base) not in experiment.pairs or not there:
         return None
@@ -128,8 +128,8 @@ def debiasing_cell(
         for recipe in recipes
         for row in rows_of_changes(scored, base, recipe, collapsed, options)
     ]
-    ids = {"dataset": scored.metadata["wildcards"]["dataset"]}
-    return StageResult(rows, ids, compared_in(scored.metadata))
+    ids = {"dataset": scored.metadata.ids.dataset}
+    return StageResult(rows, ids, scored.metadata.compared)
 
 
 def _differences(experiment: ExperimentView, base: str) -> dict[str, str]:
@@ -174,12 +174,12 @@ def rows_of_changes(
     """
     by_metric = grouped(scores.cells, lambda cell: (cell.method, cell.metric))
     for (method, metric), trainings in by_metric.items():
-        cells = {(cell.metadata["wildcards"]["model"], cell.seed): cell for cell in trainings}
+        cells = {(cell.metadata.ids.model, cell.seed): cell for cell in trainings}
         seeds = sorted(s for model, s in cells if model == recipe and (base, s) in cells)
         pairs = [(cells[recipe, seed], cells[base, seed]) for seed in seeds]
         left_out = [bool({(recipe, seed), (base, seed)} & collapsed) for seed in seeds]
         paired = [cell for pair in pairs for cell in pair]
-        cell_flags = [flag for cell in paired for flag in cell.metadata.get("flags", [])]
+        cell_flags = [flag for cell in paired for flag in cell.metadata.flags]
         ids = {"model": recipe, "base": base, "method": method, "metric": metric}
         for pair in pairs:
             if not are_scored_alike(pair[0].metadata, pair[1].metadata):

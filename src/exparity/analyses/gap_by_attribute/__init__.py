@@ -7,7 +7,7 @@ gender that a comment mentions.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 from exparity.analyses import ExperimentView, StageResult, Table, analysis
 from exparity.analyses.gap_by_attribute.section import findings
 from exparity.artefacts.columns import Row, records
+from exparity.artefacts.ids import Ids
 from exparity.core.errors import InputError, require_known
 from exparity.core.settings import DEFAULTS
 from exparity.data.table import PreparedData, read_prepared
@@ -23,7 +24,6 @@ from exparity.quantities.inputs import (
     ChangedPrediction,
     Lookup,
     Prediction,
-    cell_of,
     model_of,
     read_all,
 )
@@ -45,7 +45,7 @@ def _check_edges(edges: Sequence[float]) -> None:
 
 def _job_options(
     experiment: ExperimentView,
-    ids: Mapping[str, Any],
+    ids: Ids,
     *,
     attribute: str = "",
     edges: Sequence[float] | None = None,
@@ -62,7 +62,7 @@ def _job_options(
     for dataset in datasets or ():
         known = list(experiment.datasets)
         require_known(dataset, known, f"{_WHERE}.datasets: no dataset '{dataset}' here")
-    if datasets and ids["dataset"] not in datasets:
+    if datasets and ids.dataset not in datasets:
         return None
     return {"attribute": attribute, "edges": list(edges)}
 
@@ -117,7 +117,7 @@ def gap_by_attribute(
     ids = model_of(trained[0][1])
     same_model = predictions[0], ids
     changed_by_seed = {
-        cell_of(metadata)["seed"]: records(ChangedPrediction, table)
+        metadata.ids.seed: records(ChangedPrediction, table)
         for table, metadata in read_all(
             "counterfactual_predictions",
             counterfactual_predictions or (),
@@ -127,7 +127,7 @@ def gap_by_attribute(
     }
     rows: list[Row] = []
     for table, metadata in trained:
-        seed = cell_of(metadata)["seed"]
+        seed = metadata.ids.seed
         predicted = records(Prediction, table)
         collapsed = is_collapsed([prediction.predicted for prediction in predicted])
         for low, high in pairwise(edges):

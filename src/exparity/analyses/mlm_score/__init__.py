@@ -7,7 +7,7 @@ must show in what the encoder says, and not in what the head makes of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +19,7 @@ import numpy as np
 
 from exparity.analyses import KEY, ExperimentView, Table, analysis
 from exparity.analyses.mlm_score.section import findings
+from exparity.artefacts.ids import Ids
 from exparity.core.device import Machine, make_repeatable
 from exparity.core.errors import InputError, require_known
 from exparity.core.flags import Flag, Output, Range
@@ -43,7 +44,7 @@ SampleSize = Annotated[int, Range(at_least=2)]
 
 def _job_options(
     experiment: ExperimentView,
-    ids: Mapping[str, Any],
+    ids: Ids,
     *,
     models: list[str] | None = None,
     max_examples: SampleSize | None = None,
@@ -59,9 +60,9 @@ def _job_options(
     for model in measured:
         problem = f"analyses.mlm_score.models: no '{model}' of a checkpoint here"
         require_known(model, pretrained, problem)
-    if ids["model"] not in measured:
+    if ids.model not in measured:
         return None
-    spec = specs[ids["model"]]
+    spec = specs[ids.model]
     sample = {} if max_examples is None else {"max_examples": max_examples}
     return {**sample, "original": spec.checkpoint, "revision": spec.revision}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ import pyarrow as pa
 from exparity.analyses import ExperimentView, StageResult, Table, analysis
 from exparity.analyses.positive_control.section import findings
 from exparity.artefacts.columns import Examples, laid, records
+from exparity.artefacts.ids import Ids
 from exparity.core.grouping import grouped
 from exparity.core.seeding import generator
 from exparity.metrics.foresight import (
@@ -26,17 +27,15 @@ from exparity.metrics.foresight import (
 )
 from exparity.quantities.classifiers import read_classifiers
 from exparity.quantities.foresights import ForesightRow
-from exparity.quantities.inputs import compared_in, model_of, read_all
+from exparity.quantities.inputs import model_of, read_all
 from exparity.stats.planted import PlantedGap, planted_gaps
 from exparity.stats.samples import GroupedTexts
 from exparity.types import FloatArray, IntArray
 
 
-def _job_options(
-    experiment: ExperimentView, ids: Mapping[str, Any], **settings: Any
-) -> dict[str, Any] | None:
+def _job_options(experiment: ExperimentView, ids: Ids, **settings: Any) -> dict[str, Any] | None:
     """Return the options of a job; none where no metric asks what the classifier does."""
-    foreseen = experiment.metrics_that_need("foresight", ids["dataset"])
+    foreseen = experiment.metrics_that_need("foresight", ids.dataset)
     return dict(settings) if foreseen else None
 
 
@@ -82,10 +81,10 @@ def control_power(
     tables = [*read_all("foresight", foresight, over=("seed",))]
     _, first_metadata = tables[0]
     ids = model_of(first_metadata)
-    compared = compared_in(first_metadata)
+    compared = first_metadata.compared
     classifiers = read_classifiers(predictions, ids)
     for table, metadata in tables:
-        seed = int(metadata["wildcards"]["seed"])
+        seed = metadata.ids.seed
         places = examples.places(table)
         if seed not in classifiers.uninformative:
             for design, controls in _controls_by_design(table, places, seed).items():

@@ -13,7 +13,6 @@ from exparity.analyses.ranking.section import findings
 from exparity.core.grouping import grouped
 from exparity.core.settings import DEFAULTS
 from exparity.quantities.classifiers import read_classifiers
-from exparity.quantities.inputs import compared_in
 from exparity.quantities.scores import Cell, Scores, places_of, read_scores
 from exparity.stats.ranking import MethodTest, compare_methods
 from exparity.types import FloatArray
@@ -78,7 +77,7 @@ def rank_methods(
             )
             facts = {"metric": metric, "higher_is_better": is_higher_better}
             rows += [{**facts, **asdict(test)} for test in tests]
-    return StageResult(rows, model.ids, compared_in(model.metadata))
+    return StageResult(rows, model.ids, model.metadata.compared)
 
 
 def _metric_of(cell: Cell) -> tuple[str, str | None]:

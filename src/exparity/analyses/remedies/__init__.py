@@ -14,7 +14,6 @@ from exparity.analyses.remedies.section import findings
 from exparity.core.grouping import grouped
 from exparity.core.settings import DEFAULTS
 from exparity.quantities.classifiers import read_classifiers
-from exparity.quantities.inputs import compared_in
 from exparity.quantities.quantity import Quantity
 from exparity.quantities.scales import over_scales, scales_of
 from exparity.quantities.scores import Cell, Scores, covariate_of, places_of, read_scores
@@ -95,7 +94,7 @@ def find_remedies(
         remedies = compared.remedies(preference == "higher", alpha, confidence)
         facts = {"metric": metric, "metric_kind": cells[0].kind, "quantity": quantity}
         rows += [{**facts, **asdict(remedy)} for remedy in remedies]
-    return StageResult(rows, model.ids, compared_in(model.metadata))
+    return StageResult(rows, model.ids, model.metadata.compared)
 
 
 class _Compared(NamedTuple):

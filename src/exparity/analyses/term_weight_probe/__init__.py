@@ -20,6 +20,7 @@ from exparity.analyses import ExperimentView, StageResult, Table, analysis
 from exparity.analyses.term_weight_probe.section import ALL_GROUPS, NONE, findings
 from exparity.artefacts.columns import records
 from exparity.artefacts.files import read_artefact
+from exparity.artefacts.ids import Ids
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError, require_known
 from exparity.core.grouping import grouped
@@ -47,18 +48,16 @@ _TOKEN = r"(?u)\b\w+\b"
 _MOST_ITERATIONS = 20_000
 
 
-def _job_options(
-    experiment: ExperimentView, ids: Mapping[str, Any], **settings: Any
-) -> dict[str, Any] | None:
+def _job_options(experiment: ExperimentView, ids: Ids, **settings: Any) -> dict[str, Any] | None:
     """Return the options of a job; none where a dataset has no counterfactuals."""
     if not experiment.generators:
         raise InputError(
             f"{_WHERE}: no dataset has counterfactuals; name a generator, counterfactuals.DATASET"
         )
-    if ids["dataset"] not in experiment.generators:
+    if ids.dataset not in experiment.generators:
         return None
     calls = [call for name in settings["debias"] for call in _calls(name)]
-    terms = _terms_on(experiment, ids["dataset"], settings["terms"])
+    terms = _terms_on(experiment, ids.dataset, settings["terms"])
     return {**settings, "terms": terms, "digest": source_digest(*sources_of(calls))}
 
 
@@ -188,7 +187,7 @@ def _versions(
 ) -> Mapping[tuple[str, str], Sequence[Example]]:
     """Read the counterfactuals of every example, by its id and group."""
     table, metadata = read_artefact(path, "counterfactuals")
-    require_same_cell((data, {"dataset": prepared.dataset}), (path, metadata["wildcards"]))
+    require_same_cell((data, {"dataset": prepared.dataset}), (path, metadata.ids))
     known = Lookup(data, "example", ((e.example_id, e) for e in prepared.examples))
     versions: dict[tuple[str, str], list[Example]] = defaultdict(list)
     for row in records(Counterfactual, table):

@@ -17,10 +17,11 @@ import numpy as np
 from exparity.analyses import StageResult, Table, analysis
 from exparity.analyses.worst_group.section import findings
 from exparity.artefacts.files import read_artefact
+from exparity.artefacts.ids import Provenance
 from exparity.core.flags import Range
 from exparity.core.grouping import grouped
 from exparity.core.seeding import derive_seed
-from exparity.quantities.inputs import cell_of, compared_in, read_all, scored_of
+from exparity.quantities.inputs import cell_of, read_all, scored_of
 from exparity.quantities.random_scores import are_scored_alike, random_by
 from exparity.stats.informative import informative
 from exparity.stats.model_bias import is_collapsed
@@ -115,33 +116,31 @@ def worst_group_cell(
     collapsed = ["collapsed"] * is_collapsed(predicted.column("predicted").to_pylist())
     random = random_by(random_scores, "metric")
     rows: list[dict[str, Any]] = []
-    facts: dict[str, Any] = {}
+    facts = Provenance()
     for table, facts in read_all("scores", scores, (predictions, training)):
         ids = scored_of(facts)
-        method, metric = ids.values()
-        random_explanations = random.get((str(metric),))
+        random_explanations = random.get((ids.metric,))
         quantities = {"score": table.column("score").to_numpy()}
         if random_explanations is not None and are_scored_alike(
             random_explanations.metadata, facts
         ):
             quantities["excess"] = random_explanations.excess(table)
         for quantity, values in quantities.items():
-            seed = int(training["seed"])
             spread = spread_of(
                 values,
                 table.column("group").to_pylist(),
-                facts["groups"],
+                facts.groups,
                 table.column("match_id").to_pylist(),
                 permutations=permutations,
-                seed=derive_seed(seed, "worst_group", method, metric, quantity),
+                seed=derive_seed(training.seed, "worst_group", ids.method, ids.metric, quantity),
             )
-            flags = [*facts.get("flags", []), *collapsed]
+            flags = [*facts.flags, *collapsed]
             rows += [
                 {**ids, "quantity": quantity, **asdict(group), "flags": [*group.flags, *flags]}
                 for group in spread
             ]
     _correct(rows)
-    return StageResult(rows, training, compared_in(facts))
+    return StageResult(rows, training, facts.compared)
 
 
 def _correct(rows: Sequence[dict[str, Any]]) -> None:

@@ -11,7 +11,6 @@ from exparity.core.flags import Params
 from exparity.core.settings import Statistics
 from exparity.core.validation import read_settings
 from exparity.quantities.classifiers import read_classifiers
-from exparity.quantities.inputs import compared_in
 from exparity.quantities.scores import read_scores
 from exparity.stages.compare._levels import level_rows
 from exparity.stages.compare._tests import ADJUSTED_COLUMNS, read_covariates, rows_of_tests
@@ -108,7 +107,7 @@ def compare_model(
     return StageResult(
         [*tests],
         model.ids,
-        compared_in(model.metadata),
+        model.metadata.compared,
         {"statistics": dict(sorted(settings.all_values.items()))},
         {"across_trainings": [*across], "levels": [*levels]},
     )

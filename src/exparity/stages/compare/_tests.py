@@ -171,7 +171,7 @@ def _of_skill(
 def read_covariates(data: Path, model: Scores) -> dict[str, FloatArray]:
     """Return (n,) class and number of words of every scored example, from the data."""
     texts, declared = read_artefact(data, "data")
-    require_same_cell(("the scores", model.ids), (data, declared["wildcards"]))
+    require_same_cell(("the scores", model.ids), (data, declared.ids))
     ids = texts.column("example_id").to_pylist()
     place = Lookup(data, "example", zip(ids, range(len(ids)), strict=True))
     words = [name for name in ("words", "words_b") if name in texts.column_names]

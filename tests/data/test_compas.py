@@ -8,7 +8,7 @@ from support import REAL, need, refused_by
 
 from exparity.core.errors import InputError
 from exparity.data import DATASETS, load_dataset, load_with_facts
-from exparity.data.compas import FILE, defendant_text
+from exparity.data.compas import FILE, Defendant, defendant_text
 from exparity.data.files import DataSource
 
 REFUSED = refused_by(__file__)
@@ -38,7 +38,7 @@ class TestText:
         ],
     )  # fmt: skip
     def test_a_row_as_text(self, changes, text):
-        assert defendant_text({**ROW, **changes}) == text
+        assert defendant_text(Defendant(*{**ROW, **changes}.values())) == text
 
 
 def source_of(folder, rows):

@@ -33,28 +33,46 @@ from exparity.resources import shipped
 from exparity.types import Example, Split
 
 OTHER = "O"
-_LEXICON = read_yaml(shipped("bios/lexicon.yaml"))
 
-OCCUPATIONS: tuple[str, ...] = tuple(_LEXICON["occupations"])
-KINDS: tuple[str, ...] = tuple(_LEXICON["occupations"][OCCUPATIONS[0]])
+
+class _Lexicon(NamedTuple):
+    """Words of biographies.
+
+    Attributes:
+        title: what stands before a surname.
+        occupations: lists of words by occupation and kind.
+        shared: the same of what two occupations share, by their names.
+        homes: towns by gender.
+    """
+
+    title: str
+    occupations: Mapping[str, Mapping[str, str]]
+    shared: Mapping[str, Mapping[str, str]]
+    homes: Mapping[str, str]
+
+
+_LEXICON = _Lexicon(**read_yaml(shipped("bios/lexicon.yaml")))
+
+OCCUPATIONS: tuple[str, ...] = tuple(_LEXICON.occupations)
+KINDS: tuple[str, ...] = tuple(_LEXICON.occupations[OCCUPATIONS[0]])
 TEMPLATES = read_templates(shipped("bios/templates.yaml"))
 # What two occupations share stands under the names of both.
 SHARED: Mapping[str, str] = {
-    occupation: both for both in _LEXICON["shared"] for occupation in both.split()
+    occupation: both for both in _LEXICON.shared for occupation in both.split()
 }
 OCCUPATION_WORDS: Mapping[str, Entries] = {
     f"{work} {kind}": alike(entries)
-    for work, lists in {**_LEXICON["occupations"], **_LEXICON["shared"]}.items()
+    for work, lists in {**_LEXICON.occupations, **_LEXICON.shared}.items()
     for kind, entries in lists.items()
 }
 HOMES: Mapping[str, Entries] = {
-    f"home {gender}": alike(towns) for gender, towns in _LEXICON["homes"].items()
+    f"home {gender}": alike(towns) for gender, towns in _LEXICON.homes.items()
 }
 WORDS: Mapping[str, Entries] = {
     **ENTRIES,
     **OCCUPATION_WORDS,
     **HOMES,
-    "title": titled({_LEXICON["title"]: 1}),
+    "title": titled({_LEXICON.title: 1}),
 }
 
 

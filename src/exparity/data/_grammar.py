@@ -78,28 +78,41 @@ def alike(entries: str | Sequence[str]) -> Entries:
 
 def titled(titles: Mapping[str, int]) -> Entries:
     """Put every title before every surname, as often as its weight says."""
-    return [
-        (f"{male} {surname}", f"{female} {surname}")
-        for title, weight in titles.items()
-        for male, female in word_pairs(title)
-        for surname, _ in alike(_LEXICON["surnames"])
-        for _ in range(weight)
-    ]
+    entries = []
+    for title, weight in titles.items():
+        for male, female in word_pairs(title):
+            for surname, _ in alike(_LEXICON.surnames):
+                entries += [(f"{male} {surname}", f"{female} {surname}")] * weight
+    return entries
 
 
-_LEXICON = read_yaml(shipped("gender_pairs/lexicon.yaml"))
+class _Lexicon(NamedTuple):
+    """Words of templates; pairs are of a man and of a woman."""
+
+    gendered: Mapping[str, str]
+    roles: str
+    younger_kin: str
+    titles: Mapping[str, int]
+    surnames: str
+    mixed: Mapping[str, Mapping[str, int]]
+    pronouns: Mapping[str, str]
+    verb_forms: str
+    neutral: Mapping[str, str | Sequence[str]]
+
+
+_LEXICON = _Lexicon(**read_yaml(shipped("gender_pairs/lexicon.yaml")))
 GENDERED: Mapping[str, Entries] = {
-    **{name: word_pairs(pairs) for name, pairs in _LEXICON["gendered"].items()},
-    "role": [(f"the {male}", f"the {female}") for male, female in word_pairs(_LEXICON["roles"])],
-    "title": titled(_LEXICON["titles"]),
-    "kin": word_pairs(f"{_LEXICON['gendered']['elder']}, {_LEXICON['younger_kin']}"),
+    **{name: word_pairs(pairs) for name, pairs in _LEXICON.gendered.items()},
+    "role": [(f"the {male}", f"the {female}") for male, female in word_pairs(_LEXICON.roles)],
+    "title": titled(_LEXICON.titles),
+    "kin": word_pairs(f"{_LEXICON.gendered['elder']}, {_LEXICON.younger_kin}"),
 }
-MIXED = {name: [*Counter(weights).elements()] for name, weights in _LEXICON["mixed"].items()}
-PRONOUNS = {form: word_pairs(pair)[0] for form, pair in _LEXICON["pronouns"].items()}
-VERB_FORMS: Sequence[str] = _LEXICON["verb_forms"].split()
+MIXED = {name: [*Counter(weights).elements()] for name, weights in _LEXICON.mixed.items()}
+PRONOUNS = {form: word_pairs(pair)[0] for form, pair in _LEXICON.pronouns.items()}
+VERB_FORMS: Sequence[str] = _LEXICON.verb_forms.split()
 ENTRIES: Mapping[str, Entries] = {
     **GENDERED,
-    **{name: alike(entries) for name, entries in _LEXICON["neutral"].items()},
+    **{name: alike(entries) for name, entries in _LEXICON.neutral.items()},
 }
 TEMPLATES = read_templates(shipped("gender_pairs/templates.yaml"))
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from exparity.core.flags import Share
 from exparity.data import dataset
@@ -21,6 +21,7 @@ _COLUMNS = (
     *("id", "sex", "age_cat", "race", "priors_count", "days_b_screening_arrest"),
     *("c_charge_degree", "is_recid", "score_text", "two_year_recid"),
 )
+"""Columns of the file, in the order of the attributes of :class:`Defendant`."""
 _AGES = {
     "Less than 25": "under 45, under 25",
     "25 - 45": "under 45, over 25",
@@ -28,6 +29,21 @@ _AGES = {
 }
 _GENDERS = {"Male": "male", "Female": "female"}
 _RACES = {"African-American": "African American", "Other": "other race"}
+
+
+class Defendant(NamedTuple):
+    """A row of the file, as text."""
+
+    number: str
+    sex: str
+    age: str
+    race: str
+    priors: str
+    days_to_arrest: str
+    charge_degree: str
+    recidivism: str
+    score: str
+    two_year_recidivism: str
 
 
 @dataset("compas", **known_facts("compas"))
@@ -55,21 +71,21 @@ def compas(
         The rows that ProPublica analysed: 6,172, of 1,175 women and 4,997 men.
     """
 
-    def example_of(row: Mapping[str, str], part: str, number: int) -> Example | None:
+    def example_of(row: Defendant, part: str, number: int) -> Example | None:
         # ProPublica's analysis keeps rows whose charge and score belong together.
-        days = row["days_b_screening_arrest"]
-        if days == "" or abs(int(days)) > 30 or row["is_recid"] == "-1":
+        days = row.days_to_arrest
+        if days == "" or abs(int(days)) > 30 or row.recidivism == "-1":
             return None
-        if row["c_charge_degree"] == "O" or row["score_text"] == "N/A":
+        if row.charge_degree == "O" or row.score == "N/A":
             return None
-        gender = _GENDERS[row["sex"]]
+        gender = _GENDERS[row.sex]
         return Example(
-            example_id=row["id"].zfill(5),
+            example_id=row.number.zfill(5),
             words=tuple(defendant_text(row).split()),
-            label=("0", "1").index(row["two_year_recid"]),
-            group=gender if attribute == "gender" else row["race"],
+            label=("0", "1").index(row.two_year_recidivism),
+            group=gender if attribute == "gender" else row.race,
             split="train",
-            attributes={"gender": gender, "race": row["race"]},
+            attributes={"gender": gender, "race": row.race},
         )
 
     examples = read_published(source, {"all": FILE}, _rows_of, example_of, verify=verify)
@@ -79,25 +95,26 @@ def compas(
     return Loaded(split, attribute, order, LABELS)
 
 
-def _rows_of(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
+def _rows_of(path: Path) -> Iterator[tuple[str, Defendant]]:
     import pandas as pd
 
     # Some columns are there twice; pandas reads the first of them.
     with published_row(str(path)):
         table = pd.read_csv(path, usecols=_COLUMNS, dtype=str, keep_default_na=False)
-    for line, row in enumerate(table.to_dict("records"), start=2):
-        yield f"{path}:{line}", row
+    columns = (table[name].tolist() for name in _COLUMNS)
+    for line, values in enumerate(zip(*columns, strict=True), start=2):
+        yield f"{path}:{line}", Defendant(*values)
 
 
-def defendant_text(row: Mapping[str, str]) -> str:
+def defendant_text(row: Defendant) -> str:
     """Return a row as text: priors, score factor, two age limits, race, gender, misdemeanor."""
     facts = [
-        f"{int(row['priors_count'])} priors",
-        f"score factor {int(row['score_text'] != 'Low')}",
-        _AGES[row["age_cat"]],
-        _RACES.get(row["race"], row["race"]),
-        _GENDERS[row["sex"]],
+        f"{int(row.priors)} priors",
+        f"score factor {int(row.score != 'Low')}",
+        _AGES[row.age],
+        _RACES.get(row.race, row.race),
+        _GENDERS[row.sex],
     ]
-    if row["c_charge_degree"] == "M":
+    if row.charge_degree == "M":
         facts.append("misdemeanor")
     return ", ".join(facts)

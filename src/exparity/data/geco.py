@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from exparity.artefacts.columns import records
 from exparity.data import dataset
 from exparity.data._known import known_facts, known_files
 from exparity.data.files import DataSource, read_jsonl, read_published, split_of
 from exparity.types import Example
 
 
-def _register(id: str) -> None:
+def _register(name: str) -> None:
     """Register a published folder: pairs, or sets of three with a neutral sentence."""
-    facts = known_facts(id)
-    files = known_files(id)
+    facts = known_facts(name)
+    files = known_files(name)
     n_train, n_test = facts["sizes"]
 
     def load(source: DataSource, *, verify: bool = True) -> list[Example]:
         return read_published(source, files, read_jsonl, example_of, verify=verify)
 
-    subject = id.endswith("subj")
+    subject = name.endswith("subj")
     changed = "the words of the grammatical subject" if subject else "every gendered word"
     load.__doc__ = f"""GECO with {changed} changed between the sentences of a set.
 
@@ -31,7 +33,18 @@ def _register(id: str) -> None:
     Returns:
         {n_train:,} training and {n_test:,} test examples in 1,610 matched sets.
     """
-    dataset(id, **facts)(load)
+    dataset(name, **facts)(load)
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    """A row of a GECO file."""
+
+    sentence_idx: int
+    gender: str
+    target: int
+    sentence: list[str]
+    ground_truth: list[float]
 
 
 def example_of(row: Mapping[str, Any], part: str, number: int) -> Example:
@@ -40,19 +53,21 @@ def example_of(row: Mapping[str, Any], part: str, number: int) -> Example:
     A word that is only a blank is dropped with its mark. A row with one mark more than words, where
     nobody can tell which mark is too many, has no rationale.
     """
-    words = row["sentence"]
-    marks = row["ground_truth"]
+    (sentence,) = records(_Sentence, [row])
+    words = sentence.sentence
+    marks = sentence.ground_truth
+    match = f"{sentence.sentence_idx:04d}"
     rationale = None
     if len(marks) != len(words) + 1:
         pairs = zip(words, marks, strict=True)
         rationale = tuple(int(mark) for word, mark in pairs if word.strip())
     return Example(
-        example_id=f"{row['sentence_idx']:04d}-{row['gender']}",
+        example_id=f"{match}-{sentence.gender}",
         words=tuple(word.strip() for word in words if word.strip()),
-        label=row["target"],
-        group=row["gender"],
+        label=sentence.target,
+        group=sentence.gender,
         split=split_of(part),
-        match_id=f"{row['sentence_idx']:04d}",
+        match_id=match,
         rationale=rationale,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -38,41 +38,60 @@ class Lexicon(NamedTuple):
     no_adverbs: frozenset[str]
 
 
+class _Words(NamedTuple):
+    """The file of words, as it is written."""
+
+    both: str
+    before_man: str
+    before_boy: str
+    to_female: str
+    to_male: str
+    in_context: Mapping[str, str]
+    neutral: str
+    function_words: str
+    objects: Sequence[Mapping[str, str]]
+    before_ing: str
+    no_adverbs: str
+    fixed: str
+
+
 @cache
 def read_lexicon(path: Path) -> Lexicon:
     """Read the words of ``exparity/resources/gender_words/lexicon.yaml``.
 
     Its path is an argument, so that the words count for the digest of each reader.
     """
-    lexicon = read_yaml(path)
-    pairs = word_pairs(lexicon["both"])
-    pairs += [(f"{s}m{v}n", f"{s}wom{v}n") for s in lexicon["before_man"].split() for v in "ae"]
-    pairs += [
-        (f"{s}boy{n}", f"{s}girl{n}") for s in lexicon["before_boy"].split() for n in ("", "s")
-    ]
+    lexicon = _Words(**read_yaml(path))
+    pairs = word_pairs(lexicon.both)
+    pairs += [(f"{s}m{v}n", f"{s}wom{v}n") for s in lexicon.before_man.split() for v in "ae"]
+    pairs += [(f"{s}boy{n}", f"{s}girl{n}") for s in lexicon.before_boy.split() for n in ("", "s")]
     partners = {
         "male": {
             **{she: he for he, she in pairs},
-            **dict(word_pairs(lexicon["to_male"])),
+            **dict(word_pairs(lexicon.to_male)),
             "hers": "his",
         },
-        "female": {**dict(pairs), **dict(word_pairs(lexicon["to_female"])), "him": "her"},
+        "female": {**dict(pairs), **dict(word_pairs(lexicon.to_female)), "him": "her"},
     }
-    neutral = set(lexicon["of_anyone"].split())
+    neutral = set(lexicon.neutral.split())
     telling = {
-        gender: frozenset((*lexicon["in_context"][gender].split(), *partners[other])) - neutral
+        gender: frozenset((*lexicon.in_context[gender].split(), *partners[other])) - neutral
         for gender, other in (GROUPS, GROUPS[::-1])
     }
-    fixed = tuple(tuple(phrase.split()) for phrase in lexicon["fixed"].split(";"))
+    fixed = tuple(tuple(phrase.split()) for phrase in lexicon.fixed.split(";"))
     objects = tuple(
         (frozenset(pattern["before"].split()), frozenset(pattern["after"].split()))
-        for pattern in lexicon["object"]
+        for pattern in lexicon.objects
     )
-    words = {
-        name: frozenset(lexicon[name].split())
-        for name in ("function_words", "before_ing", "no_adverbs")
-    }
-    return Lexicon(partners, telling, fixed=fixed, objects=objects, **words)
+    return Lexicon(
+        partners,
+        telling,
+        function_words=frozenset(lexicon.function_words.split()),
+        fixed=fixed,
+        objects=objects,
+        before_ing=frozenset(lexicon.before_ing.split()),
+        no_adverbs=frozenset(lexicon.no_adverbs.split()),
+    )
 
 
 def word_pairs(text: str) -> list[tuple[str, str]]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from exparity.artefacts.columns import records
 from exparity.core.errors import InputError
 from exparity.core.strict import read_yaml
 from exparity.data import dataset
@@ -23,8 +25,9 @@ POSTS, PARTS = known_files("hatexplain").values()
 _FACTS = known_facts("hatexplain")
 LABELS: tuple[str, ...] = _FACTS["labels"]
 # The rest: posts of which no chosen community is named most often.
-COMMUNITIES: tuple[str, ...] = _FACTS["groups"][:-1]
-REST: str = _FACTS["groups"][-1]
+_GROUPS: tuple[str, ...] = _FACTS["groups"]
+COMMUNITIES = _GROUPS[:-1]
+REST = _GROUPS[-1]
 Part = Literal["train", "val", "test"]
 Marking = Literal["union", "majority"]
 
@@ -79,7 +82,8 @@ def hatexplain(
             )
         for post in ids_of_part:
             with published_row(f"{path}: post '{post}'"):
-                candidates.append(_example(post, posts[post], split, rationales, communities))
+                (row,) = records(_Post, [posts[post]])
+                candidates.append(_example(post, row, split, rationales, communities))
     examples = [example for example in candidates if example is not None]
     if undecided := len(candidates) - len(examples):
         log.warning(
@@ -92,28 +96,45 @@ def hatexplain(
     return Loaded(examples, "", (), LABELS)
 
 
+@dataclass(frozen=True)
+class _Annotation:
+    """What an annotator says of a post."""
+
+    label: str
+    target: list[str]
+
+
+@dataclass(frozen=True)
+class _Post:
+    """A post of the published file."""
+
+    annotators: list[dict[str, Any]]
+    rationales: list[list[int]]
+    post_tokens: list[str]
+
+
 def _example(
-    post: str, row: Any, split: Split, kind: Marking, communities: Sequence[str]
+    post: str, row: _Post, split: Split, kind: Marking, communities: Sequence[str]
 ) -> Example | None:
     """Return a post as an example; None where all annotators differ on its label.
 
     Its group is the chosen community that most of them name, or that of all others.
     """
-    annotators = row["annotators"]
-    label, votes = Counter(annotator["label"] for annotator in annotators).most_common(1)[0]
+    annotators = records(_Annotation, row.annotators)
+    label, votes = Counter(annotator.label for annotator in annotators).most_common(1)[0]
     if votes < 2:
         return None
-    named = Counter(name for annotator in annotators for name in set(annotator["target"]))
+    named = Counter(name for annotator in annotators for name in set(annotator.target))
     del named["None"]
     most = max(named.values(), default=0)
     first = [community for community, n in named.items() if n == most]
     group = first[0] if len(first) == 1 and first[0] in communities else REST
-    marks = row["rationales"]
+    marks = row.rationales
     least = 1 if kind == "union" else len(marks) // 2 + 1
     rationale = tuple(int(sum(word_marks) >= least) for word_marks in zip(*marks, strict=True))
     return Example(
         example_id=post,
-        words=tuple(word.strip() for word in row["post_tokens"]),
+        words=tuple(word.strip() for word in row.post_tokens),
         label=LABELS.index(label),
         group=group if communities else "",
         split=split,
@@ -124,12 +145,13 @@ def _example(
 def _texts(path: Path, group: str) -> Iterator[Example]:
     """Yield texts to train on, of which only the label is known."""
     for number, (where, row) in enumerate(read_rows(path, ("text", "label")), start=1):
-        if row["label"] not in LABELS:
+        label = row["label"]
+        if label not in LABELS:
             raise InputError(f"{where}: label must be one of {', '.join(LABELS)}")
         yield Example(
             example_id=f"text-{number:05d}",
             words=tuple(words_in(where, row, "text")),
-            label=LABELS.index(row["label"]),
+            label=LABELS.index(label),
             group=group,
             split="train",
         )

@@ -54,7 +54,7 @@ METHODS: Registry[MethodFacts] = Registry(
 )
 
 
-def method(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def method(id: str, **facts: object) -> Callable[[Callable[..., object]], Callable[..., object]]:
     """Register an explanation method under ``id`` with its facts.
 
     See :class:`~exparity.methods.facts.MethodFacts`.
@@ -76,7 +76,7 @@ def logit_options(*, explains: Explains = "auto") -> None:
 
 def method_options(entry: Entry[MethodFacts]) -> type[Settings]:
     """Return all options of a method: its own, and those that all of its kind share."""
-    shared: list[Any] = [logit_options] if entry.facts.target == "logit" else []
+    shared: list[object] = [logit_options] if entry.facts.target == "logit" else []
     if entry.facts.per is None:
         return options_of(entry.function, *shared)
     return options_of(entry.function, *shared, unit_options, unit=entry.facts.per)
@@ -91,7 +91,7 @@ def explain(
     seed: Seed = 0,
     *,
     training: tuple[Texts, Sequence[int] | IntArray] | None = None,
-    **params: Any,
+    **params: object,
 ) -> list[Explanation]:
     """Explain a classifier's output for texts.
 
@@ -161,7 +161,7 @@ def explain_many(
         check_texts(classifier, listed_texts, encodings)
         classes = targets_of(classifier, encodings, targets)
         learnt = None if training is None else Training.of(training)
-        memo: dict[Any, Any] = {}
+        memo: dict[object, object] = {}
         explanations = {}
         with Progress(len(uses), "explaining", "methods") as progress:
             for name, use in uses.items():
@@ -195,7 +195,7 @@ def class_indices(targets: Targets, names: Sequence[str], n_texts: int) -> IntAr
     """Return the (n,) index of each text's class, of one for all texts or one for each."""
     if isinstance(targets, str | int | np.integer):
         targets = [targets] * n_texts
-    column: Any = targets
+    column: object = targets
     if hasattr(column, "tolist"):  # arrays, and columns of pandas
         column = column.tolist()
     classes = listed(column, "targets", "classes")
@@ -216,7 +216,7 @@ def explain_encodings(
     origins: Sequence[Origin],
     *,
     flags: set[str] | None = None,
-    memo: dict[Any, Any] | None = None,
+    memo: dict[object, object] | None = None,
     training: Training | None = None,
 ) -> list[Explanation]:
     """Explain texts that are already encoded; ``flags`` receives what readers must know."""
@@ -251,7 +251,7 @@ def attribute(
     rows: Sequence[torch.Tensor] | None = None,
     leaders: IntArray | None = None,
     flags: set[str] | None = None,
-    memo: dict[Any, Any] | None = None,
+    memo: dict[object, object] | None = None,
     training: Training | None = None,
     answers: dict[str, Answer] | None = None,
 ) -> list[FloatArray]:
@@ -304,7 +304,7 @@ def attribute(
 
 
 def _scores(
-    entry: Entry[MethodFacts], batch: MethodBatch, options: Mapping[str, Any]
+    entry: Entry[MethodFacts], batch: MethodBatch, options: Mapping[str, object]
 ) -> list[FloatArray]:
     """Run a method and validate its result."""
     versions = _versions(batch)

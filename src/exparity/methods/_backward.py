@@ -25,7 +25,7 @@ Activation = Callable[[torch.Tensor], torch.Tensor]
 Rule = Callable[[Activation, torch.Tensor, Kind], torch.Tensor]
 
 # Smooth ones are rectifiers too, since they tend to zero, or to a small slope, on the left.
-_FUNCTIONS: dict[Any, Kind] = {
+_FUNCTIONS: dict[object, Kind] = {
     **dict.fromkeys([F.relu, torch.relu, torch.Tensor.relu], "relu"),
     **dict.fromkeys(
         [F.gelu, F.silu, F.mish, F.softplus, F.elu, F.selu, F.celu, F.leaky_relu], "smooth"
@@ -71,14 +71,14 @@ class Activations(TorchFunctionMode):
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         super().__exit__(*error)  # type: ignore[no-untyped-call]
         for module, _ in self._modules:
             del module.forward  # the class's own shows again
 
     def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+        self, func: Any, types: object, args: Any = (), kwargs: dict[str, object] | None = None
+    ) -> object:
         kwargs = kwargs or {}
         kind = _FUNCTIONS.get(func)
         if kind is None or self._busy or not args:

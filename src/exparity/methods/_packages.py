@@ -12,7 +12,7 @@ from pydantic import BeforeValidator
 
 from exparity.core.errors import ExparityError, InputError, reason_of, require_known, shown
 
-Options = Mapping[str, Any]
+Options = Mapping[str, object]
 FUNCTION = "takes a function, and an option is a value of a config"
 """Reason for an option that cannot be set."""
 
@@ -20,7 +20,7 @@ FUNCTION = "takes a function, and an option is a value of a config"
 def applying(refused: Mapping[str, str]) -> BeforeValidator:
     """Return a mark on the type of an algorithm's name that tells why others do not apply."""
 
-    def check(name: Any) -> Any:
+    def check(name: object) -> object:
         if isinstance(name, str) and name in refused:
             raise ValueError(f"{name} does not apply: it {refused[name]}")
         return name
@@ -31,12 +31,12 @@ def applying(refused: Mapping[str, str]) -> BeforeValidator:
 def sorted_options(
     options: Options,
     where: str,
-    constructor: Callable[..., Any],
-    call: Callable[..., Any],
+    constructor: Callable[..., object],
+    call: Callable[..., object],
     *,
     also: Iterable[str] = (),
     settled: Mapping[str, str],
-) -> tuple[dict[str, Any], dict[str, Any]]:
+) -> tuple[dict[str, Any], dict[str, object]]:
     """Return which options a constructor takes, and which a call, by their signatures.
 
     Args:
@@ -62,14 +62,14 @@ def sorted_options(
     )
 
 
-def _names(function: Callable[..., Any]) -> set[str]:
+def _names(function: Callable[..., object]) -> set[str]:
     """Return the names of a function's arguments."""
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     parameters = inspect.signature(function).parameters.items()
     return {name for name, parameter in parameters if parameter.kind not in kinds} - {"self"}
 
 
-def object_of(value: Any, module: ModuleType, names: Collection[str], where: str) -> Any:
+def object_of(value: object, module: ModuleType, names: Collection[str], where: str) -> object:
     """Return an object of a module, by the name of its class, or ``use`` and its options."""
     arguments = dict(value) if isinstance(value, Mapping) else {"use": value}
     name = arguments.pop("use", None)

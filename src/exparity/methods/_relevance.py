@@ -53,7 +53,7 @@ class Propagation(Activations):
 
     def __init__(self, model: torch.nn.Module, variant: Variant) -> None:
         super().__init__(model, _from_zero)
-        self._rules: dict[Any, Callable[..., Any]] = {
+        self._rules: dict[object, Callable[..., object]] = {
             **dict.fromkeys(_PRODUCTS, _product),
             **dict.fromkeys(_QUOTIENTS, _quotient),
             **dict.fromkeys(_SCALES, _constant),
@@ -66,8 +66,12 @@ class Propagation(Activations):
             self._rules |= dict.fromkeys(_SOFTMAXES, _constant)
 
     def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+        self,
+        func: object,
+        types: object,
+        args: object = (),
+        kwargs: dict[str, object] | None = None,
+    ) -> object:
         rule = None if self._busy else self._rules.get(func)
         if rule is None:
             return super().__torch_function__(func, types, args, kwargs)
@@ -78,7 +82,7 @@ def _from_zero(function: Activation, x: Tensor, kind: Kind) -> Tensor:
     return with_slope(function, x, mean_slope(function, x, torch.zeros_like(x)))
 
 
-def _carries(value: Any) -> bool:
+def _carries(value: object) -> bool:
     return isinstance(value, Tensor) and value.requires_grad
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -39,7 +38,7 @@ class Training:
             )
 
     @classmethod
-    def of(cls, training: Any) -> Training:
+    def of(cls, training: object) -> Training:
         """Take a pair of texts, as :func:`exparity.explain` does, and class indices."""
         pair = listed(training, "training", "two: texts and their class indices")
         if len(pair) != 2:

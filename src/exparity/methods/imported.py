@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import MinLen
@@ -157,7 +157,7 @@ def _indexed(file: Path, changed: int, size: int, padding_id: int | None) -> _In
     return index
 
 
-def _line_from(row: Mapping[str, Any]) -> _Line:
+def _line_from(row: Mapping[str, object]) -> _Line:
     return _OfThermostat(**row).line if row.keys() >= _THERMOSTAT else _Line(**row)
 
 

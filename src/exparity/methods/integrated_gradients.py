@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from exparity.core.flags import Count
 from exparity.methods import MethodBatch
@@ -19,7 +19,7 @@ MEAN_CENTRED = (
 """Model types whose embeddings pass a LayerNorm, which subtracts their mean, before every use."""
 
 
-def _caution(options: Mapping[str, Any], model_type: str) -> str | None:
+def _caution(options: Mapping[str, object], model_type: str) -> str | None:
     if options.get("pooling") == "sum" and model_type in MEAN_CENTRED:
         return "pooling: sum is rounding noise for these models; take pooling: l2"
     return None

@@ -21,7 +21,7 @@ def list_conversions() -> None:
     get_checkpoint_conversion_mapping("bert")
 
 
-def auto_class(name: str) -> Any:
+def auto_class(name: str) -> object:
     """Return one of transformers' Auto classes by its name."""
     return getattr(transformers, name)
 

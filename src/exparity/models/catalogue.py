@@ -55,9 +55,9 @@ class KnownModel:
     follows_encoder: bool = False
 
     @property
-    def kind(self) -> dict[str, Any]:
+    def kind(self) -> dict[str, object]:
         """Entries of a ``ModelSpec`` that do not depend on its checkpoint."""
-        settings: dict[str, Any] = {"init": self.init}
+        settings: dict[str, object] = {"init": self.init}
         if self.tokenizer_only:
             settings |= {"architecture": self.architecture, "size": self.size}
         return {**settings, "scheme": self.scheme} if self.scheme != "all" else settings

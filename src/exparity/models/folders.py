@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from exparity.core.errors import InputError, reason_of
 from exparity.core.hub import hub_problem
@@ -135,7 +134,7 @@ def _check_links(name: str, folder: Path) -> None:
             )
 
 
-def check_entries(where: str, entries: dict[str, Any]) -> dict[str, Any]:
+def check_entries(where: str, entries: dict[str, object]) -> dict[str, object]:
     """Return the entries of a settings file; refuse those that ask for code or for other files."""
     for key, reason in _REFUSED.items():
         if entries.get(key):

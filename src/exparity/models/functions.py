@@ -33,16 +33,16 @@ class Function(NamedTuple):
     digest: str
 
 
-def load_function(name: str) -> Callable[..., Any]:
+def load_function(name: str) -> Callable[..., object]:
     """Import a function by ``module:function`` or ``file.py:function``."""
     source_of(name)
     module, _, attribute = name.rpartition(":")
-    value: Any = load_module(module, "predict")
+    value: object = load_module(module, "predict")
     for part in attribute.split("."):
         value = getattr(value, part, None)
     if not callable(value):
         raise InputError(f"predict: there is no function '{attribute}' in {module}")
-    function: Callable[..., Any] = value
+    function: Callable[..., object] = value
     return function
 
 

@@ -117,7 +117,7 @@ def run_model(model: Any, **inputs: Any) -> Any:
 
 
 @cache
-def parameters_of(forward: Callable[..., Any]) -> Mapping[str, Parameter]:
+def parameters_of(forward: Callable[..., object]) -> Mapping[str, Parameter]:
     """Return the parameters of the forward pass of a class of models."""
     return signature(forward).parameters
 
@@ -127,7 +127,7 @@ def is_encoder_decoder(model: Any) -> bool:
     return bool(getattr(model.config, "is_encoder_decoder", False))
 
 
-def _text_config(config: Any) -> Any:
+def _text_config(config: object) -> object:
     return config.get_text_config() if hasattr(config, "get_text_config") else config
 
 
@@ -144,7 +144,7 @@ def _types(
 
 
 @contextlib.contextmanager
-def with_values(owner: Any, values: Mapping[str, Any]) -> Iterator[None]:
+def with_values(owner: object, values: Mapping[str, object]) -> Iterator[None]:
     """Within the context, attributes of an object have these values, unchecked."""
     held = vars(owner)
     before = {name: held[name] for name in values if name in held}

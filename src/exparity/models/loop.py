@@ -99,7 +99,7 @@ class TrainingLoop:
         self.model = model.to(self.device)
         # Listed once, since to walk through the modules takes a twentieth of a small model's step.
         self.trained = [p for p in model.parameters() if p.requires_grad]
-        groups: list[dict[str, Any]] = [
+        groups: list[dict[str, object]] = [
             {"params": [p for p in self.trained if p.ndim >= 2]},
             {"params": [p for p in self.trained if p.ndim < 2], "weight_decay": 0.0},
         ]
@@ -135,7 +135,7 @@ class TrainingLoop:
                 if self.training.patience is not None and since_best >= self.training.patience:
                     log.info("no better validation loss for %s epochs", self.training.patience)
                     break
-                batches: Any = DataLoader(
+                batches: object = DataLoader(
                     items,  # type: ignore[arg-type]
                     batch_size=self.training.batch_size,
                     sampler=_order(len(items), per_epoch, self.seed, epoch),

@@ -11,7 +11,6 @@ checkpoints hold configuration and safetensors alone.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
 
 import torch
 from torch import nn
@@ -116,7 +115,7 @@ class OlaModel(OlaPreTrainedModel):
         input_ids: torch.Tensor | None = None,
         attention_mask: torch.Tensor | None = None,
         inputs_embeds: torch.Tensor | None = None,
-        **_: Any,
+        **_: object,
     ) -> BaseModelOutputWithPooling:
         """Return the (b, t, h) output of attention, and the (b, h) pooled first token."""
         attended = self.attention(self.embeddings(input_ids, inputs_embeds), attention_mask)
@@ -141,7 +140,7 @@ class OlaForSequenceClassification(OlaPreTrainedModel):
         attention_mask: torch.Tensor | None = None,
         inputs_embeds: torch.Tensor | None = None,
         labels: torch.Tensor | None = None,
-        **_: Any,
+        **_: object,
     ) -> SequenceClassifierOutput:
         """Return (b, c) logits, and the mean cross entropy if there are (b,) labels.
 

@@ -64,7 +64,7 @@ class Placement:
         return cls(device_map, None if max_memory is None else _amounts(max_memory))
 
     @property
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, object]:
         """Arguments of transformers' ``from_pretrained``."""
         return {"device_map": self.device_map, "max_memory": self.max_memory}
 
@@ -121,7 +121,7 @@ def save_weights(model: Any, folder: Path) -> None:
         model.save_pretrained(folder, max_shard_size=_SHARD)
 
 
-def main_device(model: Any) -> torch.device:
+def main_device(model: object) -> torch.device:
     """Return the device that the inputs of a model go to: the first GPU that holds a part of it."""
     import torch
 

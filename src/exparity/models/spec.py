@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from annotated_types import MinLen
 from pydantic import model_validator
@@ -58,7 +58,7 @@ class ModelSettings(Settings):
     checkpoint: str | None = None
     revision: str | None = None
     architecture: str | None = None
-    size: Mapping[str, Any] = {}
+    size: Mapping[str, object] = {}
     vocab_size: Annotated[int, Range(at_least=300, at_most=_MOST)] = 8000
     scheme: Literal["all", "embedding", "embedding_reinitialised", "classification"] = "all"
     head: str = "sequence"
@@ -179,7 +179,7 @@ class TrainingSpec(TrainingSettings):
         return self
 
 
-def recorded(model: ModelSpec, training: TrainingSpec) -> dict[str, dict[str, Any]]:
+def recorded(model: ModelSpec, training: TrainingSpec) -> dict[str, dict[str, object]]:
     """Return the keys of a model and its training that artefacts record."""
     whole = {"model": model.all_values, "training": training.all_values}
     if model.predict is None:
@@ -187,13 +187,13 @@ def recorded(model: ModelSpec, training: TrainingSpec) -> dict[str, dict[str, An
     return {"model": {key: whole["model"][key] for key in OF_FUNCTIONS}, "training": {"epochs": 0}}
 
 
-def merge_training(*layers: Mapping[str, Any]) -> dict[str, Any]:
+def merge_training(*layers: Mapping[str, object]) -> dict[str, object]:
     """Merge training settings from general to special.
 
     ``warmup_steps`` wins over ``warmup_share`` where both are set, so that a layer which sets the
     share alone takes the steps of the layers below back.
     """
-    merged: dict[str, Any] = {}
+    merged: dict[str, object] = {}
     for layer in layers:
         if "warmup_share" in layer and "warmup_steps" not in layer:
             merged.pop("warmup_steps", None)

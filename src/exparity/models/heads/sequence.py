@@ -45,11 +45,11 @@ class SequenceHead(Head):
             )
         return class_index(label, names, f"label '{label}'")
 
-    def keeps_outputs(self, config: Any) -> bool:
+    def keeps_outputs(self, config: object) -> bool:
         """See :meth:`Head.keeps_outputs`."""
         return self.single_output(config) is not None
 
-    def class_names(self, config: Any) -> tuple[str, ...]:
+    def class_names(self, config: object) -> tuple[str, ...]:
         """See :meth:`Head.class_names`."""
         names = super().class_names(config)
         alone = self.single_output(config)

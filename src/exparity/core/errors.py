@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import accumulate
-from typing import Any
 
 from exparity.core.escaping import visible
 
@@ -128,12 +127,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return "known: " + (name_list(names) or "none")
 
 
-def require_known(name: Any, known: Collection[Any], problem: str) -> None:
+def require_known(name: object, known: Collection[object], problem: str) -> None:
     """Refuse a name that is not known, by a sentence that says so, and name those like it."""
     if name not in known:
         raise InputError(f"{problem}; {did_you_mean(str(name), map(str, known))}")
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return a short form of any value, on one line."""
     return " ".join(_REPR.repr(value).split())

@@ -11,7 +11,6 @@ import io
 import logging
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 """Characters that steer a terminal, turn the direction of writing, end a line or are not XML."""
@@ -64,7 +63,7 @@ def _escaped_in_name(match: re.Match[str]) -> str:
     return "".join(f"={byte:02x}" for byte in character.encode("utf-8", "surrogatepass"))
 
 
-def csv_text(names: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+def csv_text(names: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     """Return a table as CSV that a spreadsheet computes nothing from."""
     text = io.StringIO()
     writer = csv.writer(text)
@@ -73,7 +72,7 @@ def csv_text(names: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     return text.getvalue().replace("\r\n", "\n")
 
 
-def plain_cell(value: Any) -> Any:
+def plain_cell(value: object) -> object:
     """Return a cell as text or number: NaN and None are empty, a list is one text."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -82,7 +81,7 @@ def plain_cell(value: Any) -> Any:
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
-def _in_csv(value: Any) -> Any:
+def _in_csv(value: object) -> object:
     value = plain_cell(value)
     if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value):
         return f"'{value}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 
 def percent(share: float | None) -> str:
@@ -47,7 +46,7 @@ def duration(seconds: float | None) -> str:
     return f"{seconds / 3600:.1f} h"
 
 
-def dotted(settings: Mapping[str, Any], *above: str) -> Iterator[tuple[str, Any]]:
+def dotted(settings: Mapping[str, object], *above: str) -> Iterator[tuple[str, object]]:
     """Yield the values of nested settings by dotted key; what is empty has none."""
     for name, value in settings.items():
         if isinstance(value, Mapping):

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from itertools import islice
 from threading import RLock
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -30,7 +30,7 @@ from exparity.models.heads import SEQUENCE, new_head
 from exparity.models.inputs import few_of
 from exparity.types import Encoding, FloatArray, IntArray, Text, TextLike
 
-Predict = Callable[[list[str]], Any]
+Predict = Callable[[list[str]], object]
 """From n texts to (n, c) probabilities."""
 _NO_WORD = 0  # id of the empty text
 _LARGEST_ID = 2**31 - 1  # artefacts hold ids of 32 bits
@@ -103,7 +103,7 @@ class BlackBox(Classifier):
         self.head = new_head(SEQUENCE)
         self.head.absent_id = _NO_WORD
         names = [f"{role}_token{part}" for role in _ROLES for part in ("", "_id")]
-        self.tokenizer: Any = SimpleNamespace(model_input_names=(), **dict.fromkeys(names))
+        self.tokenizer: object = SimpleNamespace(model_input_names=(), **dict.fromkeys(names))
         self.max_length = _NO_LIMIT
         self.refusals = Counter[str]()
         self.calls = 0
@@ -112,7 +112,7 @@ class BlackBox(Classifier):
         self._pieces: dict[int, Piece] = {}
         self._answers: dict[bytes, FloatArray] = {}
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name in ("model", "token_budget", "layers"):
             raise InputError(
                 "the classifier is a function of texts, and has no weights, gradients or embeddings"

@@ -108,7 +108,7 @@ def _plain(
     return np.asarray(probabilities.cpu().numpy())
 
 
-def check_classifier(classifier: Any) -> None:
+def check_classifier(classifier: object) -> None:
     """Refuse an object that is no classifier."""
     if not isinstance(classifier, Classifier):
         raise InputError(

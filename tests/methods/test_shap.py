@@ -147,6 +147,36 @@ def test_equals_the_shap_package(shap_package, pieces, max_evals, seed):
         np.testing.assert_array_equal(end.value[:2], expected.T)
 
 
+@pytest.mark.parametrize(
+    ("max_evals", "most_questions", "most_in_vain"), [(2000, 3, 0), (200, 24, 32)]
+)
+def test_masks_of_later_rounds_are_asked_for_early(max_evals, most_questions, most_in_vain):
+    """Large batches: a text that is split to the end is asked about once, others in few rounds."""
+    words = ["the ", "girl ", "sings ", "and ", "her ", "mother ", "dances ", "near ", "town "] * 2
+    ends = np.cumsum([len(word) for word in words])
+    spans = np.stack([np.append(0, ends[:-1]), ends - 1], axis=1)
+    worth = np.linspace(-1, 1, len(words))
+    asked = []
+    search = owen_values(
+        text_hierarchy("".join(words), spans, None),
+        np.zeros(len(words), dtype=bool),
+        np.array([0]),
+        max_evals,
+        seed=0,
+    )
+    try:
+        question = next(search)
+        while True:
+            asked.append(question)
+            answers = np.array([[np.tanh(row @ worth)] for row in question.astype(float)])
+            question = search.send(answers[None])
+    except StopIteration:
+        pass
+    masks = np.concatenate(asked)
+    assert len(asked) <= most_questions
+    assert len(masks) == len(np.unique(masks, axis=0)) <= max_evals + most_in_vain
+
+
 @pytest.mark.bits
 def test_moved_copies_follow_the_splits_of_their_text(classifiers):
     """A copy that leads itself splits in another order, and so has other values."""

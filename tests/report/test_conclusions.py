@@ -88,7 +88,10 @@ def test_where_nothing_was_tested_everything_says_what_was_not_measured_and_why(
         assert "No gap" not in answer.text
     assert answers[GAPS].text.startswith("Unknown: nothing could be tested. 4 of 4")
     assert answers[SOURCES].text.startswith("Unknown: ")
-    assert said in answers[NEXT].text
+    reason, change = UNTESTED[flag].split(": ")
+    assert f"{change[0].upper()}{change[1:]}" in answers[NEXT].text
+    assert "4 of 4 comparisons were not tested." in answers[NEXT].text
+    assert reason not in answers[NEXT].text  # answer 2 says why
     on_terminal = "\n".join(in_plain_words(Context(study, study.results)))
     for text in (on_terminal, printed(study), render_page(Context(study, study.results))):
         assert said in text

@@ -89,6 +89,6 @@ class TestSources:
 def test_the_page_has_names_words_and_numbers_as_text():
     template = html_environment().get_template("_row_plot.html.j2")
     html = template.render(plot=level_plot(LEVELS), caption="Levels")
-    assert 'aria-label="Gradient: f 0.1 (0.06 to 0.14), best possible 0.54; m 0.26' in html
+    assert 'aria-label="Gradient: f 0.1 (0.06 to 0.14), best possible about 0.54; m 0.26' in html
     assert '<span class="row-word">different</span>' in html
     assert html.count('role="img"') == 2

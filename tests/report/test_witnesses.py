@@ -26,7 +26,10 @@ def study_of(*rows):
         )
     ]
     return SimpleNamespace(
-        standing=standing_rows, display=lambda kind, id: id, place=lambda dataset, model: dataset
+        standing=standing_rows,
+        display=lambda kind, id: id,
+        place=lambda dataset, model: dataset,
+        metric_names=lambda rows: [*dict.fromkeys(row.metric for row in rows)],
     )
 
 
@@ -85,7 +88,8 @@ def test_a_witness_of_several_metrics_counts_a_gap_of_any_and_names_no_side_of_t
         ("shap", REMOVAL, "different", "a", {"metric": "comprehensiveness"}),
         ("shap", REMOVAL, "different", "b", {"metric": "sufficiency"}),
     )
-    assert said.words == {"lime": ["a", "a"], "shap": ["alike", "differ"]}
+    assert said.words == {"lime": ["a", "a"], "shap": ["alike", "its metrics disagree"]}
+    assert said.metrics["removal"] == "comprehensiveness and sufficiency"
 
 
 def test_groups_are_alike_only_where_every_metric_and_pair_says_so():

@@ -87,14 +87,17 @@ def numbers_of(by_split: Mapping[str, float]) -> str:
 
 def _guessing(study: Study) -> Iterator[str]:
     """Yield a sentence for each classifier that is right no more often than a guess."""
+    check = "Was it trained for these classes, in this order?"
+    if study.run == "prompt":
+        check = "Does the prompt ask for these classes?"
     for accuracy in study.accuracies:
         whole = accuracy.whole
         n_classes = len(study.declared(whole.dataset).classes)
         if whole.value <= 1 / n_classes and not accuracy.collapsed:
             yield (
-                f"On {study.display('dataset', whole.dataset)}, {whole.model} (training "
+                f"On {study.display('dataset', whole.dataset)}, {whole.model} ({study.run} "
                 f"{whole.seed}) is right for {percent(whole.value)} of the texts, no more than a "
-                "guess would be. Was it trained for these classes, in this order?"
+                f"guess would be. {check}"
             )
 
 

@@ -200,6 +200,10 @@ class Study:
         """Return the facts of a metric's instance."""
         return METRICS.get(self.metrics[metric]).facts
 
+    def metric_names(self, rows: Iterable[VerdictRow]) -> list[str]:
+        """Return the names of the metrics of some rows, in order."""
+        return [self.display("metric", metric) for metric in {row.metric: None for row in rows}]
+
     def measure(self, metric: str) -> str:
         """Return what a metric measures, in words that need no others."""
         entry = METRICS.get(self.metrics[metric])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -11,7 +12,7 @@ from exparity.core.grouping import grouped
 from exparity.methods.facts import RANDOM
 from exparity.report import picture
 from exparity.report.gather import Study
-from exparity.report.preference import favoured_group
+from exparity.report.preference import ceilings_of, favoured_group
 from exparity.report.row_plots import Level, RowPlot, level_plot
 from exparity.report.rows import LevelRow, VerdictRow
 from exparity.report.verdicts import is_of, judgement_of
@@ -75,9 +76,7 @@ def _levels(
 ) -> Iterator[Level]:
     """Yield a method's levels in the order of the groups, with the verdict on two of them."""
     by_group = {row.group: row for row in rows}
-    ceilings: dict[str, float] = {}
-    for verdict in verdicts:
-        ceilings |= {verdict.group_a: verdict.ceiling_a, verdict.group_b: verdict.ceiling_b}
+    ceilings = dict(ChainMap(*map(ceilings_of, verdicts)))
     word = ""
     favoured = ""
     judgement = judgement_of(verdicts[0]) if method != RANDOM and len(verdicts) == 1 else None

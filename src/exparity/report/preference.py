@@ -84,6 +84,12 @@ def other_group(row: VerdictRow) -> str:
     return row.group_b if favoured_group(row) == row.group_a else row.group_a
 
 
+def ceilings_of(row: VerdictRow) -> dict[str, float]:
+    """Return about how well the best explanation would do, by group; empty where it is unknown."""
+    ceilings = {row.group_a: row.ceiling_a, row.group_b: row.ceiling_b}
+    return ceilings if all(map(math.isfinite, ceilings.values())) else {}
+
+
 def levels_of(row: VerdictRow) -> dict[str, float]:
     """Return skill, or mean score, of each group; empty where they are unknown."""
     levels = {row.group_a: row.mean_a, row.group_b: row.mean_b}

@@ -54,7 +54,7 @@ class Level:
         if math.isfinite(self.ci_low) and math.isfinite(self.ci_high):
             text += f" ({_number(self.ci_low)} to {_number(self.ci_high)})"
         if math.isfinite(self.ceiling):
-            text += f", best possible {_number(self.ceiling)}"
+            text += f", best possible about {_number(self.ceiling)}"
         return text
 
 
@@ -124,7 +124,7 @@ def level_plot(levels: Sequence[Level], *, higher_is_better: bool = True) -> Row
     )
     key = [(f"swatch group-{place}", group) for place, group in enumerate(groups, start=1)]
     if any(math.isfinite(level.ceiling) for level in drawn):
-        key.append(("ceiling-key", "best possible"))
+        key.append(("ceiling-key", "about the best possible"))
     rows = [_row(method, members, groups, scale) for method, members in ordered]
     return RowPlot(key, rows, _axis(scale))
 

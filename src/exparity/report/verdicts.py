@@ -15,6 +15,7 @@ from typing import NamedTuple
 from exparity.core.formats import capitalised, percent
 from exparity.core.grouping import grouped
 from exparity.report.preference import (
+    ceilings_of,
     favoured_group,
     levels_of,
     other_group,
@@ -192,10 +193,8 @@ def skill_line(row: VerdictRow | None) -> str:
 
 def ceiling_line(row: VerdictRow | None) -> str:
     """Return a line on what an additive explanation could reach in each group; else nothing."""
-    if row is None:
-        return ""
-    ceilings = {row.group_a: row.ceiling_a, row.group_b: row.ceiling_b}
-    if not all(map(math.isfinite, ceilings.values())):
+    ceilings = {} if row is None else ceilings_of(row)
+    if row is None or not ceilings:
         return ""
     numbers = " and ".join(f"{_Number(c):.2f} for {group}" for group, c in ceilings.items())
     line = f"The best additive explanation found would reach {numbers}."
@@ -318,14 +317,32 @@ def untested_text(row: VerdictRow) -> str:
     return f"not tested: {untested_reason(row).why}"
 
 
+def any_tested(rows: Iterable[VerdictRow]) -> bool:
+    """Return whether any cell has a verdict."""
+    return any(row.verdict for row in rows)
+
+
+def _reasons(rows: Iterable[VerdictRow]) -> list[tuple[Untested, int]]:
+    """Return why cells have no verdict, and of how many each is the reason, the commonest first."""
+    return Counter(untested_reason(row) for row in rows if not row.verdict).most_common()
+
+
 def untested_sentences(rows: Sequence[VerdictRow]) -> list[str]:
     """Return a sentence for each reason why cells have no verdict, with a remedy."""
-    reasons = Counter(untested_reason(row) for row in rows if not row.verdict)
     return [
         f"{n:,} of {len(rows):,} {'comparison' if len(rows) == 1 else 'comparisons'} "
         f"{'was' if n == 1 else 'were'} not tested, because "
         f"{reason.why}: {reason.change}."
-        for reason, n in reasons.most_common()
+        for reason, n in _reasons(rows)
+    ]
+
+
+def untested_changes(rows: Sequence[VerdictRow]) -> list[str]:
+    """Return a sentence for each reason why cells have no verdict: what to change, and for what."""
+    return [
+        f"{capitalised(reason.change)}: {n:,} of {len(rows):,} comparisons "
+        f"{'was' if n == 1 else 'were'} not tested."
+        for reason, n in _reasons(rows)
     ]
 
 

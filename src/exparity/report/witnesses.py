@@ -17,6 +17,7 @@ from exparity.stats.verdicts import WITNESSES
 # Words of a witness, beside the name of a group whose texts it favours.
 ALIKE = "alike"
 DIFFER = "differ"
+PARTED = "its metrics disagree"
 UNDECIDED = "undecided"
 NOT_TESTED = "not tested"
 NOT_ASKED = "–"
@@ -33,11 +34,13 @@ class WitnessTable:
         place: dataset, and model where there are several.
         witnesses: those of which some method was tested, the headline first.
         words: the word of each of them, by the name of the method.
+        metrics: names of the metrics of each, by witness.
     """
 
     place: str
     witnesses: Sequence[str]
     words: Mapping[str, Sequence[str]]
+    metrics: Mapping[str, str]
 
     def sentence(self) -> str:
         """Return what they agree on, and of which methods they say different things."""
@@ -46,7 +49,7 @@ class WitnessTable:
         waiting: list[str] = []
         for method, words in self.words.items():
             decided = {word for word in words if word not in _OPEN}
-            if len(decided) > 1:
+            if len(decided) > 1 or PARTED in decided:
                 parted.append(method)
             elif decided and UNDECIDED not in words and NOT_TESTED not in words:
                 agreed.setdefault(decided.pop(), []).append(method)
@@ -82,7 +85,11 @@ def _table(study: Study, place: tuple[str, str], rows: Sequence[VerdictRow]) -> 
         study.display("method", method): [*_words(members, witnesses)]
         for method, members in grouped(rows, attrgetter("method")).items()
     }
-    return WitnessTable(study.place(*place), witnesses, words)
+    metrics = {
+        witness: joined(study.metric_names(answering))
+        for witness, answering in grouped(rows, attrgetter("witness")).items()
+    }
+    return WitnessTable(study.place(*place), witnesses, words, metrics)
 
 
 def _words(rows: Sequence[VerdictRow], witnesses: Collection[str]) -> Iterator[str]:
@@ -102,6 +109,8 @@ def _word(rows: Sequence[VerdictRow]) -> str:
     if gaps:
         sides = {favoured_group(row) for row in gaps if names_favoured(row)}
         is_sided = len(pairs) == 1 and len(sides) == 1
+        if len(pairs) == 1 and len(sides) > 1:
+            return PARTED
         return (sides.pop() if is_sided else None) or DIFFER
     if not tested:
         return NOT_TESTED

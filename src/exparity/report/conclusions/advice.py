@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from exparity.core.formats import joined
+from exparity.core.formats import in_sentence, joined
 from exparity.core.grouping import grouped
 from exparity.report.cautions import (
     DEPENDENT,
@@ -23,12 +23,14 @@ from exparity.report.gather import Study
 from exparity.report.preference import favoured_group, other_group
 from exparity.report.rows import JudgedCell, VerdictRow
 from exparity.report.verdicts import (
+    any_tested,
     detectable,
     effect_size,
     is_decided,
     is_gap,
     names_favoured,
     needed,
+    untested_changes,
     untested_sentences,
 )
 
@@ -90,7 +92,8 @@ def _steps(
         yield "Improve the classifier first: explanations of one that guesses show little."
     elif any(service.differs for service in services_of(study)):
         yield "Improve the classifier for the group that it serves worse."
-    yield from untested_sentences(standing)
+    if not any_tested(standing):
+        yield from untested_changes(standing)
     dependence = max(strongest_dependence(study).values(), default=0.0)
     if dependence >= INSEPARABLE:
         yield "Compare on other texts, in which every class has texts of each group."
@@ -132,8 +135,10 @@ def _about_open_cells(
             names = joined([study.display("dataset", part.dataset) for part in datasets])
             yield (
                 f"Explain the texts of {names} that were left out: {words}. "
-                "Raise max_examples, or leave out --quick."
+                "Raise max_examples; in an audit, leave out --quick."
             )
+    if judged:
+        yield from untested_sentences(standing)
     if undecided:
         yield _more_of(study, undecided, len(judged), bool(partly))
 
@@ -167,12 +172,13 @@ def _sizes(d: float) -> str:
 
 
 def _places(study: Study, rows: Sequence[VerdictRow]) -> str:
-    """Return with which method on which dataset, or in how many results of many."""
+    """Return by which metrics and with which method, or in how many results of many."""
+    names = joined([*map(in_sentence, study.metric_names(rows))])
     if len(rows) > 1:
-        return f"in {len(rows)} results"
+        return f"by {names}, in {len(rows)} results"
     (row,) = rows
     method = study.display("method", row.method)
-    return f"with {method} on {study.place(row.dataset, row.model)},"
+    return f"by {names} with {method} on {study.place(row.dataset, row.model)},"
 
 
 def _is_standing_gap(cell: JudgedCell) -> bool:

@@ -13,9 +13,16 @@ from exparity.report.conclusions.answer import Answer
 from exparity.report.context import Context
 from exparity.report.gather import Study
 from exparity.report.over_groups import OverAllGroups, over_all_groups
-from exparity.report.preference import favoured_group, levels_of, other_group, preference_of
+from exparity.report.preference import (
+    ceilings_of,
+    favoured_group,
+    levels_of,
+    other_group,
+    preference_of,
+)
 from exparity.report.rows import VerdictRow
 from exparity.report.verdicts import (
+    any_tested,
     effect_size,
     is_alike,
     is_foreseen,
@@ -86,7 +93,15 @@ class Place:
         untested = [row for row in self.rows if not row.verdict]
         if untested:
             parts.append(f"not tested: {self._with(untested)}")
-        return "; ".join(parts)
+        return "; ".join([*parts, *self._best_possible()])
+
+    def _best_possible(self) -> Iterator[str]:
+        """Yield how well the best explanation of either group would do, where it is known."""
+        known = [ceilings for row in self.rows if (ceilings := ceilings_of(row))]
+        if not known or any(ceilings != known[0] for ceilings in known):
+            return  # methods explain other texts
+        best = joined([f"{ceiling:.2f} for {group}" for group, ceiling in known[0].items()])
+        yield f"the best possible is about {best}"
 
     def _about_pairs(self) -> str:
         """Return what is said where more than two groups are compared: all at once, then pairs."""
@@ -197,7 +212,7 @@ def about_explanations(context: Context) -> Answer:
     rows = study.standing
     if not rows:
         return Answer("Nothing was explained, so that nothing is known of it.")
-    if not any(row.verdict for row in rows):
+    if not any_tested(rows):
         reasons = " ".join(untested_sentences(rows))
         return Answer(f"Unknown: nothing could be tested. {reasons}")
     before = _FORESIGHT if is_foreseen(rows) else ""
@@ -212,14 +227,10 @@ def about_explanations(context: Context) -> Answer:
 def _beside(study: Study) -> Iterator[str]:
     """Yield what other metrics say, and which explanations are more concentrated."""
     beside = places_of(study, "beside")
-    metrics = dict.fromkeys(chain.from_iterable(_metrics(place) for place in beside))
-    names = joined([in_sentence(study.display("metric", metric)) for metric in metrics])
+    rows = chain.from_iterable(place.rows for place in beside)
+    names = joined([*map(in_sentence, study.metric_names(rows))])
     for place in beside:
         yield f"By {names}: {in_sentence(place.sentence())}"
     for place in places_of(study, "description"):
         if place.severity:
             yield (f"Concentration, where neither end is better: {in_sentence(place.sentence())}")
-
-
-def _metrics(place: Place) -> Sequence[str]:
-    return [row.metric for row in place.rows]

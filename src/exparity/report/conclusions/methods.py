@@ -8,6 +8,9 @@ from exparity.report.context import Context
 from exparity.report.gather import Study
 from exparity.report.ranking import Ranking
 
+_NO_NAMES = ("No ", "For ")
+"""Beginnings of sentences that no name of a method begins."""
+
 
 def about_methods(context: Context) -> Answer:
     """Answer which method is best, and for whom."""
@@ -20,7 +23,10 @@ def about_methods(context: Context) -> Answer:
     parts = []
     for (measure, sentences), alike in grouped(rankings, _conclusion).items():
         places = ", ".join(dict.fromkeys(_place(study, ranking) for ranking in alike))
-        parts.append(f"By {measure}, on {places}: {' '.join(sentences)}")
+        verdict = " ".join(sentences)
+        if verdict.startswith(_NO_NAMES):
+            verdict = verdict[0].lower() + verdict[1:]
+        parts.append(f"By {measure}, on {places}: {verdict}")
     return Answer.of(parts, evidence="ranking")
 
 

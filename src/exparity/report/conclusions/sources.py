@@ -13,7 +13,7 @@ from exparity.report.context import Context
 from exparity.report.gather import Study
 from exparity.report.row_plots import GapParts, RowPlot, source_plot
 from exparity.report.rows import VerdictRow
-from exparity.report.verdicts import is_gap
+from exparity.report.verdicts import any_tested, is_gap
 
 _DRAWN = 12
 """Gaps that are drawn."""
@@ -86,7 +86,8 @@ class DividedGap:
         gap = f"{metric} is {self.size:.2f} higher for {higher} texts with {method} on {dataset}"
         by_chance = f"{_two_digits(self.chance)} of it is there with random explanations"
         if math.isnan(self.explanations):
-            return f"{gap}{model}. {by_chance}; the rest cannot be divided without a reference."
+            rest = "how much of the rest belongs to the explanations was not measured"
+            return f"{gap}{model}. {by_chance}; {rest}."
         most = "" if self.is_of_explanations else "at most "
         percent = f" ({100 * self.share:.0f} %)" if 0 <= self.share <= 1 else ""
         return (
@@ -149,7 +150,7 @@ def _nothing_divided(study: Study) -> str:
     standing = [cell.standing for cell in cells]
     if not compared:
         return "No metric was measured whose scores depend on more than the explanations."
-    if not any(row is not None and row.verdict for row in standing):
+    if not any_tested(row for row in standing if row is not None):
         return "Unknown: nothing could be tested."
     if not _are_controlled(compared):
         return "Unknown: no random explanations were scored beside the real ones."

@@ -46,6 +46,8 @@ from exparity.stats.verdicts import RANKS
 
 _PACKAGES = ("torch", "transformers", "numpy", "scipy", "pyarrow")
 _RUN_MODELS = ("finetune", "explain", "evaluate")
+_MOST_TILES = 24
+"""Comparisons whose tiles are shown at once; more are folded, since the answers come first."""
 
 
 def missing_results(results: Path, grid: Grid) -> list[str]:
@@ -149,6 +151,7 @@ def _answers(context: Context) -> dict[str, Any]:
         "sources": sources_plot(study),
         "witness_tables": witness_tables(study),
         "panels": panels,
+        "most_tiles": _MOST_TILES,
         "matrices": matrices(context.tables),
         "starred": any(tile.size.endswith("*") for panel in panels for tile in panel.tiles()),
         "measured": measured(study) if study.rows else None,

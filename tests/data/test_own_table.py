@@ -160,7 +160,8 @@ class TestRefusals:
                 "'\\x1b[31m' is lo",
             ),
             ("a.jsonl", b"", "a.jsonl: has no rows"),
-            ("a.xlsx", b"", "a.xlsx: unknown kind of table; use one of .csv, .tsv, .json, .jsonl"),
+            ("a.xlsx", b"", "a.xlsx: a workbook is not read; save its sheet as CSV UTF-8"),
+            ("a.doc", b"", "a.doc: unknown kind of table; use one of .csv, .tsv, .json, .jsonl"),
             ("gone.csv", None, "gone.csv: no such file; paths are relative to the current folder"),
         ],
     )

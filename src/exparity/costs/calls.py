@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from exparity.artefacts.ids import Ids
 from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
+from exparity.core.formats import duration
 from exparity.costs.finished import JobCost
 from exparity.costs.planned import PlannedExamples, planned_jobs
 from exparity.metrics import limits
 from exparity.metrics.foresight import Design
+from exparity.models.functions import load_function
 
 TOKENS = 20
 """Units of a text where its length is not known, roughly."""
@@ -36,8 +39,42 @@ def planned_calls(
     return calls
 
 
-def check_calls(experiment: Experiment) -> list[str]:
-    """Return a line for each function that a run asks, before it does.
+def price_of(texts: int, price: float | None, seconds: float | None) -> str:
+    """Return what texts cost and how long they take, as the end of a sentence; empty if unknown.
+
+    Args:
+        texts: that a function is asked about.
+        price: of a text, in any currency; None if unknown.
+        seconds: that a text takes; None if unknown.
+    """
+    parts = [] if price is None else [f"cost about {texts * price:,.2f}, at {price:g} a text"]
+    if seconds is not None:
+        parts.append(f"take about {duration(texts * seconds)}, at {seconds:.2g} s a text")
+    return f"; they {' and '.join(parts)}" if parts else ""
+
+
+def seconds_a_text(experiment: Experiment, model: str, n_texts: int) -> float:
+    """Ask a function about the first texts of its data, and return the seconds that one took.
+
+    Raises:
+        InputError: there is no such function, or what it returns are no probabilities.
+    """
+    from exparity.engine.loading import load_classifier  # torch is needed for nothing else
+
+    spec = experiment.models[model].spec
+    assert spec.predict is not None
+    dataset = next(dataset for dataset, name in experiment.grid.pairs if name == model)
+    classifier = load_classifier(
+        load_function(spec.predict), classes=[*spec.classes], max_calls=n_texts
+    )
+    examples = PlannedExamples(experiment).with_texts(dataset)[:n_texts]
+    start = time.perf_counter()
+    classifier.predict_proba([example.text for example in examples])
+    return (time.perf_counter() - start) / len(examples)
+
+
+def check_calls(experiment: Experiment, price: float | None = None) -> list[str]:
+    """Return a line for each function that a run asks, before it does, with what its texts cost.
 
     Raises:
         InputError: a function would be asked more often than ``engine.max_calls``.
@@ -56,7 +93,7 @@ def check_calls(experiment: Experiment) -> list[str]:
                 f"{need}, more than engine.max_calls {budget:,}; raise it, or lower max_examples "
                 "or num_samples of methods and metrics"
             )
-        lines.append(need)
+        lines.append(f"{need}{price_of(texts, price, None)}")
     return lines
 
 

@@ -81,6 +81,11 @@ class PlannedExamples:
             return sample(self.test(dataset, *sizes[:-1]), sizes[-1])
         return [e for e in self.all(dataset) if e.split == "test"]
 
+    def with_texts(self, dataset: str) -> list[Example]:
+        """Return the examples of a dataset as its raw files have them."""
+        settings = self._experiment.prepare_options(dataset)
+        return load_dataset(settings["use"], self._source, settings["params"])
+
     def _load(self, dataset: str) -> list[Example]:
         """Return all examples of a dataset; the texts may be missing."""
         path = Path(self._experiment.results, layout.path_of("data", {"dataset": dataset}))
@@ -95,7 +100,7 @@ class PlannedExamples:
             return [Example(words=("",), label=0, **row) for row in rows]
         if made_up := list(_made_up(self._experiment.datasets[dataset], self._source.folder)):
             return made_up
-        return load_dataset(settings["use"], self._source, settings["params"])
+        return self.with_texts(dataset)
 
 
 def _made_up(instance: Instance, folder: Path) -> Iterator[Example]:

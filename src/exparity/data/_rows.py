@@ -30,6 +30,7 @@ PlacedRow = tuple[str, dict[str, Any]]
 _SEPARATOR = re.compile(r"(?i)sep=(.)[\r\n]*")
 _QUOTED = re.compile('"[^"]*"')
 _AFTER_CARRIAGE_RETURN = re.compile(r"(?<=\r)(?!\n|$)")
+_WORKBOOKS = (".xlsx", ".xls", ".ods")
 _MAX_CELL = 1 << 30
 """Longest CSV cell in characters; Python's own limit, 131,072, is below long documents."""
 
@@ -44,6 +45,8 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
     if path.is_dir():
         raise InputError(f"{path}: is a folder; name its files, as in {path}/*.parquet")
     reader = _READERS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
+    if reader is None and path.suffix.lower() in _WORKBOOKS:
+        raise InputError(f"{path}: a workbook is not read; save its sheet as CSV UTF-8")
     if reader is None:
         raise InputError(f"{path}: unknown kind of table; use one of {', '.join(_READERS)}")
     require_file(path)

@@ -188,7 +188,8 @@ def text_lines(path: Path) -> Iterator[str]:
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{path}:{number}: not UTF-8 text ({error.reason}); save it as UTF-8"
+            f"{path}:{number}: not UTF-8 text ({error.reason}); save it as UTF-8 (Excel "
+            "calls it CSV UTF-8)"
         ) from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{path}: not a readable gzip file ({error})") from None

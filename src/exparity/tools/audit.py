@@ -25,6 +25,7 @@ from exparity.core.escaping import say, visible
 from exparity.core.flags import Flag, Folder, Id, Range
 from exparity.core.progress import Progress
 from exparity.core.strict import read_yaml
+from exparity.costs.calls import check_calls
 from exparity.costs.planned import PlannedExamples
 from exparity.data import dropped_rows, load_with_facts
 from exparity.data.facts import DatasetFacts
@@ -76,6 +77,7 @@ def audit(
     checkpoint: Annotated[str, Flag(metavar="FOLDER")] | None = None,
     predict: Annotated[str, Flag(metavar="MODULE:FUNCTION")] | None = None,
     max_calls: Annotated[int, Range(at_least=1)] | None = None,
+    price_per_text: Annotated[float, Range(at_least=0)] | None = None,
     revision: Annotated[str, Flag(metavar="COMMIT")] | None = None,
     device_map: str | None = None,
     max_memory: str | None = None,
@@ -117,6 +119,8 @@ def audit(
             ``labels`` name its columns.
         max_calls: most texts that are sent to the function: an audit that would send more, by an
             estimate, is refused before it starts; no bound if None.
+        price_per_text: what the function takes for a text, in any currency: say before the run what
+            all texts cost.
         revision: commit of the checkpoint's repository.
         device_map: ``auto`` spreads the weights of a model that fits on no single device over GPUs,
             the CPU and the disk.
@@ -158,7 +162,7 @@ def audit(
             raise InputError("--predict: leave out --checkpoint and --prompt beside it")
         if not labels:
             raise InputError("--predict: name its columns, in order, with --labels")
-    elif not checkpoint or max_calls:
+    elif not checkpoint or max_calls or price_per_text is not None:
         raise InputError("name the classifier with --checkpoint, or a function with --predict")
     options = _given(
         **{"path": table, "revision": table_revision, "text": text, "label": label, "id": id},
@@ -219,7 +223,7 @@ def audit(
         "engine": {"shortcuts": shortens and device_map is None, **machine},
         "report": {"figures": not quick},
     }
-    _run(config, results, cores, dry_run=dry_run)
+    _run(config, results, cores, dry_run=dry_run, price_per_text=price_per_text)
 
 
 def _given(**settings: Any) -> dict[str, Any]:
@@ -227,7 +231,14 @@ def _given(**settings: Any) -> dict[str, Any]:
     return {key: value for key, value in settings.items() if value not in (None, False, [])}
 
 
-def _run(config: Mapping[str, Any], results: Path, cores: str, *, dry_run: bool) -> None:
+def _run(
+    config: Mapping[str, Any],
+    results: Path,
+    cores: str,
+    *,
+    dry_run: bool,
+    price_per_text: float | None,
+) -> None:
     """Check a config, write and run it, and print the findings."""
     path = results / "config.yaml"
     is_ours = path.is_file() and path.read_bytes().startswith(f"# {_MADE_BY}".encode())
@@ -242,6 +253,9 @@ def _run(config: Mapping[str, Any], results: Path, cores: str, *, dry_run: bool)
     check_results(experiment)
     samples = planned_samples(experiment, PlannedExamples(experiment))
     check_samples(samples, experiment.config.statistics.alpha)
+    if price_per_text is not None:
+        for line in check_calls(experiment, price_per_text):
+            say(line)
     if dry_run and path.exists():
         with NamedTemporaryFile(dir=results, prefix=".dry-run-", suffix=".yaml") as file:
             _write_config(config, Path(file.name), path)

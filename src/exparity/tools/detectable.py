@@ -116,6 +116,8 @@ def check_samples(samples: list[PlannedSample], alpha: float) -> None:
     else:
         n_enough = next(n for n in count(2) if smallest_p(n, n) <= level)
         enough = f"{n_enough} of each group, or merge groups"
+        if all(group.isdecimal() for group in worst.groups):
+            enough += " (numbers, such as ages, into bands)"
     line = (
         f"{worst.key}: too few texts, {worst.words} of {' and '.join(worst.groups)} in "
         f"{worst.dataset}: the smallest possible p is {worst.smallest_p:.2g}, and {needed}: take "

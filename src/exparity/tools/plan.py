@@ -16,8 +16,8 @@ from exparity.config.experiment import Experiment
 from exparity.config.start import check_before_jobs
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
-from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
-from exparity.costs.calls import planned_calls
+from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides, Range
+from exparity.costs.calls import planned_calls, price_of, seconds_a_text
 from exparity.costs.finished import JobCost, read_finished
 from exparity.costs.forecast import at_trainings, estimated, hours, table, totals
 from exparity.costs.planned import N_OTHER_JOBS, PlannedExamples, planned_jobs
@@ -41,6 +41,8 @@ def plan(
     sources: Annotated[Sequence[Folder], Flag("from", "RESULTS")] = (),
     device: Literal["cpu", "cuda"] | None = None,
     profile: Folder | None = None,
+    price_per_text: Annotated[float, Range(at_least=0)] | None = None,
+    time_texts: Annotated[int, Range(at_least=1)] | None = None,
 ) -> None:
     """Estimate an experiment's cost from finished jobs, and what its results can show.
 
@@ -51,6 +53,9 @@ def plan(
         device: device of the jobs that run a model; by the config, or a GPU if any ran on one.
         profile: profile of a cluster, such as profiles/slurm: also list what it submits, where, and
             the hours that it asks for.
+        price_per_text: what a function takes for a text that it is asked about, in any currency:
+            also say what all texts cost.
+        time_texts: ask each function about so many texts now, and say how long all texts take.
     """
     if profile and not profile.is_dir():
         raise InputError(f"{profile}: no such folder; name a profile, such as profiles/slurm")
@@ -92,7 +97,10 @@ def plan(
     if n_tests:
         say(f"\n{n_tests:,} scores are tested, by {n_compare:,} jobs of `compare` in all")
     for model, texts in planned_calls(experiment, jobs, examples).items():
-        say(f"\n{model}: the function is asked about {texts:,} texts, roughly, by jobs to come")
+        seconds = seconds_a_text(experiment, model, time_texts) if time_texts else None
+        worth = price_of(texts, price_per_text, seconds)
+        calls = f"the function is asked about {texts:,} texts, roughly, by jobs to come"
+        say(f"\n{model}: {calls}{worth}")
     mark = "+" if total.unknown else ""
     nothing = total.unknown == total.jobs
     taken = [

@@ -48,6 +48,23 @@ def of_four(temperature):
     return load_classifier(predict, classes=list(CLASSES))
 
 
+def test_sizes_foresee_sizes_where_signs_are_ignored():
+    """Of φ without signs |Δ| is foreseen; a sign of φ changes nothing then."""
+    rng = np.random.default_rng(3)
+    weights = rng.normal(size=12)
+    left_out = draw_parts(np.arange(12), 12, Design("word"))
+    falls = left_out @ weights
+    foresights = [Foresight(left_out, falls, np.nan)]
+    sizes = np.abs(weights)
+    expected = np.corrcoef(left_out @ sizes, np.abs(falls))[0, 1]
+    for scores in (sizes, weights, -weights):
+        (found,) = forward_simulation([scores], foresights, signs="ignored")
+        assert found == pytest.approx(expected, abs=1e-12)
+    (kept,) = forward_simulation([sizes], foresights)
+    assert kept == pytest.approx(np.corrcoef(left_out @ sizes, falls)[0, 1], abs=1e-12)
+    assert abs(kept - expected) > 0.01
+
+
 def explained(classifier, weight_of, target=1):
     """Explanations that give each word a weight."""
     bare = explain(classifier, TEXTS, target, method="uniform_random")

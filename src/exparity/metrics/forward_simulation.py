@@ -36,6 +36,7 @@ def forward_simulation(
     foresights: Sequence[Foresight],
     *,
     correlate: Literal["pearson", "spearman"] = "pearson",
+    signs: Literal["kept", "ignored"] = "kept",
     left_out: Share = 0.5,
     num_masks: Annotated[int, Range(at_least=4, at_most=4096)] | None = None,
 ) -> FloatArray:
@@ -51,6 +52,8 @@ def forward_simulation(
         scores: (n,) arrays of the raw attributions of each text's content units.
         foresights: what the classifier does with each text.
         correlate: ``pearson``, or ``spearman`` of ranks.
+        signs: ``kept``; or ``ignored``, so that sizes of attributions foresee sizes of falls, as of
+            methods without signs.
         left_out: share of the units that each draw leaves out.
         num_masks: draws of a text; 64, and from 33 units on twice as many as units, at most 256, if
             null.
@@ -62,19 +65,23 @@ def forward_simulation(
     """
     values = np.full(len(scores), np.nan)
     for index, (attributions, foresight) in enumerate(zip(scores, foresights, strict=True)):
+        falls = foresight.falls
+        if signs == "ignored":
+            attributions = np.abs(attributions)
+            falls = np.abs(falls)
         predicted = predictions(attributions, foresight.left_out)
         if not len(predicted) or not np.isfinite(predicted).all():
             continue
-        if foresight.falls.std() < ROUNDING:
+        if falls.std() < ROUNDING:
             continue
         if not np.any(attributions):
             values[index] = 0.0
             continue
         if np.ptp(predicted) <= _CONSTANT * np.abs(predicted).max():
             continue
-        pair = predicted, foresight.falls
+        pair = predicted, falls
         if correlate == "spearman":
-            pair = _ranks(predicted), _ranks(foresight.falls)
+            pair = _ranks(predicted), _ranks(falls)
         values[index] = correlation(*pair)
     return values
 

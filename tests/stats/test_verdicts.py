@@ -48,6 +48,49 @@ def test_the_first_that_holds(claims, verdict):
     assert row["verdict"] == row["verdict_strict"] == verdict
 
 
+def by_removal(metric, d, p_mean=1e-4, **more):
+    """A standing cell of a method; sufficiency is better where it is lower."""
+    ids = {"model": "m", "method": "lime", "group_a": "a", "group_b": "b", "metric": metric}
+    facts = {"metric_kind": "faithfulness", "stands": True, "headline": False, "flags": []}
+    facts |= {"metric_direction": "lower" if metric == "sufficiency" else "higher"}
+    return cell(p_mean, **{**ids, **facts, "quantity": "excess", "d": d, **more})
+
+
+@pytest.mark.parametrize(
+    ("second", "verdicts", "is_flagged"),
+    [
+        # Of group a, more falls without the words, and more with them alone.
+        (by_removal("sufficiency", 0.6), ["undecided", "undecided"], True),
+        (by_removal("sufficiency", -0.6), ["different", "different"], False),
+        (by_removal("soft_comprehensiveness", -0.6), ["undecided", "undecided"], True),
+        (by_removal("sufficiency", 0.6, 0.5), ["different", "undecided"], False),
+        (by_removal("sufficiency", 0.6, method="shap"), ["different", "different"], False),
+        (by_removal("sufficiency", 0.6, stands=False), ["different", "different"], False),
+        (by_removal("gini", -0.6, metric_kind="complexity"), ["different", "different"], False),
+        (
+            by_removal("sufficiency", -0.6, quantity="skill", metric_direction="higher"),
+            ["different", "different"],  # of another quantity
+            False,
+        ),
+    ],
+)
+def test_removals_that_disagree_name_no_group(second, verdicts, is_flagged):
+    first = by_removal("comprehensiveness", 0.6)
+    for family in (("dataset",), ("dataset", "metric")):
+        rows = judge([first, second], family)
+        assert column(rows, "verdict") == column(rows, "verdict_strict") == verdicts
+        flags = [["removals_disagree"] if is_flagged else []] * 2
+        assert column(rows, "flags") == flags
+
+
+def test_a_large_gap_by_removals_that_disagree_is_considerable():
+    gaps = [
+        by_removal("comprehensiveness", 0.6, p_large=1e-4),
+        by_removal("sufficiency", 0.6, p_large=0.9),
+    ]
+    assert column(judge(gaps), "verdict") == ["considerable", "undecided"]
+
+
 def test_the_verdicts_are_five():
     ids = [one.id for one in VERDICTS]
     assert ids == ["equivalent", "different", "unstable", "considerable", "undecided"]

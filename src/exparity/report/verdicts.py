@@ -58,7 +58,7 @@ CONTROLLED = ("skill", "excess")
 _TOLD = (
     *("counting_units_differ", "depends_on_scale", "driven_by_one_training", "ideal_cannot_tell"),
     *("log_odds_cannot_tell", "no_room", "probability_cannot_tell", "reference_beaten"),
-    *("room_differs", "stepless", "texts_left_out", "texts_not_comparable"),
+    *("removals_disagree", "room_differs", "stepless", "texts_left_out", "texts_not_comparable"),
 )
 """Flags of a verdict that readers must know of before they believe it."""
 

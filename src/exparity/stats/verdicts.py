@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from exparity.core.grouping import grouped
 from exparity.core.settings import DEFAULTS
 from exparity.resources import shipped
 from exparity.stats.mean_gap import VARIANCES, Estimate
@@ -24,7 +25,7 @@ from exparity.stats.multiplicity import (
 )
 from exparity.stats.power import detectable_effect
 from exparity.stats.skill import SCALES
-from exparity.types import FloatArray, Row
+from exparity.types import BoolArray, FloatArray, Row
 
 SHARE_OF_CLAIM = 0.5
 """Share of α at which a claim counts: one half for equivalence, and one for gaps of any kind."""
@@ -53,8 +54,9 @@ class Verdict:
         favours: whether it says which group is favoured.
         settles: whether no further training is needed for it.
         claims: claims that must all hold: :data:`CLAIMS`, which are significant; ``guarded``, a gap
-            that is large without the training of the largest one, too; and ``no_scale_differs``,
-            for no way to count falls is the cell different.
+            that is large without the training of the largest one, too; ``no_scale_differs``, for
+            no way to count falls is the cell different; and ``uncontradicted``, no other metric
+            that removes words shows the other group to be better.
     """
 
     id: str
@@ -83,6 +85,8 @@ TWICE = {
 """Columns of the mean |d| that would be found with twice as many texts or trainings."""
 DEPENDS_ON_SCALE = "depends_on_scale"
 """Flag of a skill that differs in one direction on one scale, and in the other on another."""
+REMOVALS_DISAGREE = "removals_disagree"
+"""Flag of a gap by removal that another metric shows in the other direction, for one method."""
 _CORRECTIONS = {"bh": benjamini_hochberg, "holm": holm}
 JUDGED: Mapping[str, float | None] = {
     **{f"{claim}_{name}": np.nan for name in _CORRECTIONS for claim in CLAIMS},
@@ -130,8 +134,11 @@ def judge(
     hold the same for twice as many texts or trainings. All are NaN where that is not tested.
     """
     judged = [{**row, **JUDGED, **(GATES if "omnibus_p" in row else {})} for row in rows]
-    for members in families(rows, [name for name in family if name != "seed"], _part_of):
-        for name, values in _judged([rows[i] for i in members], alpha).items():
+    all_members = families(rows, [name for name in family if name != "seed"], _part_of)
+    contradicted = _contradicted(rows, all_members, SHARE_OF_CLAIM * alpha)
+    for members in all_members:
+        values_by_name = _judged([rows[i] for i in members], alpha, contradicted[members])
+        for name, values in values_by_name.items():
             for i, value in zip(members, values, strict=True):
                 if name in judged[i] or name not in GATES:
                     judged[i][name] = value
@@ -219,7 +226,41 @@ def _is_headline(row: Row, foreseen: Collection[tuple[Any, ...]]) -> bool:
     return foresees(row) or _method_of(row) not in foreseen
 
 
-def _judged(rows: Sequence[Row], alpha: float) -> dict[str, list[Any]]:
+def _contradicted(
+    rows: Sequence[Row], all_members: Sequence[Sequence[int]], level: float
+) -> BoolArray:
+    """Return (n,) whether a gap by removal is shown, and another one in the other direction.
+
+    Both stand, and are of one method and pair of groups. What is worse when its words are removed
+    cannot be better when they are kept alone: certainty does that, or a search that misses words.
+    """
+    signs = np.zeros(len(rows))
+    for members in all_members:
+        family = [rows[i] for i in members]
+        p_mean = _column(family, "p_mean")
+        (shown, _) = behind_gates(p_mean, _gates(family, p_mean))["bh"]
+        higher = np.array([row.get("metric_direction") == "higher" for row in family])
+        signs[members] = np.where(shown <= level, np.sign(_column(family, "d")), 0.0)
+        signs[members] *= np.where(higher, 1.0, -1.0)
+    contradicted = np.zeros(len(rows), dtype=bool)
+    removals = [i for i, row in enumerate(rows) if row.get("stands") and _is_removal(row)]
+    for places in grouped(removals, lambda i: _compared_in(rows[i])).values():
+        found = signs[places]
+        if found.max() > 0 > found.min():
+            contradicted[places] = found != 0
+    return contradicted
+
+
+def _is_removal(row: Row) -> bool:
+    return WITNESSES.get(row.get("metric_kind") or "") == "removal"
+
+
+def _compared_in(row: Row) -> tuple[Any, ...]:
+    """Return what the metrics share that are asked about one gap."""
+    return *_method_of(row), quantity_of(row)
+
+
+def _judged(rows: Sequence[Row], alpha: float, contradicted: BoolArray) -> dict[str, list[Any]]:
     level = SHARE_OF_CLAIM * alpha
     n_seeds = _column(rows, "n_seeds", 2)
     p_large = _column(rows, "p_large")
@@ -246,6 +287,7 @@ def _judged(rows: Sequence[Row], alpha: float) -> dict[str, list[Any]]:
         columns |= {f"{claim}_{name}": p.tolist() for claim, p in corrected.items()}
         holds = {claim: p <= level for claim, p in corrected.items()}
         holds |= {"guarded": guarded, "no_scale_differs": no_scale_differs}
+        holds["uncontradicted"] = ~contradicted
         proven = [np.all([holds[claim] for claim in rule.claims], axis=0) for rule in VERDICTS]
         words = np.select([untested, *proven], ["", *(rule.id for rule in VERDICTS)], default="")
         columns[verdict] = [word or None for word in words.tolist()]
@@ -254,9 +296,10 @@ def _judged(rows: Sequence[Row], alpha: float) -> dict[str, list[Any]]:
         columns[name] = np.where(is_tested, values, np.nan).tolist()
     if all("flags" in row for row in rows):
         depends = (signs.max(axis=0) > 0) & (signs.min(axis=0) < 0)
+        found = {DEPENDS_ON_SCALE: depends, REMOVALS_DISAGREE: contradicted}
         columns["flags"] = [
-            [*row["flags"], DEPENDS_ON_SCALE] if turns else list(row["flags"])
-            for row, turns in zip(rows, depends, strict=True)
+            [*row["flags"], *(flag for flag, raised in found.items() if raised[i])]
+            for i, row in enumerate(rows)
         ]
     return columns
 

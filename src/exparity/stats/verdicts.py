@@ -245,9 +245,9 @@ def _contradicted(
     contradicted = np.zeros(len(rows), dtype=bool)
     removals = [i for i, row in enumerate(rows) if row.get("stands") and _is_removal(row)]
     for places in grouped(removals, lambda i: _compared_in(rows[i])).values():
-        found = signs[places]
-        if found.max() > 0 > found.min():
-            contradicted[places] = found != 0
+        directions = signs[places]
+        if directions.max() > 0 > directions.min():
+            contradicted[places] = directions != 0
     return contradicted
 
 
@@ -255,7 +255,7 @@ def _is_removal(row: Row) -> bool:
     return WITNESSES.get(row.get("metric_kind") or "") == "removal"
 
 
-def _compared_in(row: Row) -> tuple[Any, ...]:
+def _compared_in(row: Row) -> tuple[object, ...]:
     """Return what the metrics share that are asked about one gap."""
     return *_method_of(row), quantity_of(row)
 
@@ -287,7 +287,7 @@ def _judged(rows: Sequence[Row], alpha: float, contradicted: BoolArray) -> dict[
         columns |= {f"{claim}_{name}": p.tolist() for claim, p in corrected.items()}
         holds = {claim: p <= level for claim, p in corrected.items()}
         holds |= {"guarded": guarded, "no_scale_differs": no_scale_differs}
-        holds["uncontradicted"] = ~contradicted
+        holds |= {"uncontradicted": ~contradicted}
         proven = [np.all([holds[claim] for claim in rule.claims], axis=0) for rule in VERDICTS]
         words = np.select([untested, *proven], ["", *(rule.id for rule in VERDICTS)], default="")
         columns[verdict] = [word or None for word in words.tolist()]
@@ -296,9 +296,9 @@ def _judged(rows: Sequence[Row], alpha: float, contradicted: BoolArray) -> dict[
         columns[name] = np.where(is_tested, values, np.nan).tolist()
     if all("flags" in row for row in rows):
         depends = (signs.max(axis=0) > 0) & (signs.min(axis=0) < 0)
-        found = {DEPENDS_ON_SCALE: depends, REMOVALS_DISAGREE: contradicted}
+        raised_flags = {DEPENDS_ON_SCALE: depends, REMOVALS_DISAGREE: contradicted}
         columns["flags"] = [
-            [*row["flags"], *(flag for flag, raised in found.items() if raised[i])]
+            [*row["flags"], *(flag for flag, raised in raised_flags.items() if raised[i])]
             for i, row in enumerate(rows)
         ]
     return columns

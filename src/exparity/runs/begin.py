@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.artefacts import layout
+from exparity.artefacts.ids import Ids
 from exparity.config.experiment import Experiment
 from exparity.config.start import check_before_jobs
 from exparity.config.tasks import mark_outdated, result_times, runs_model, up_to_date
@@ -141,9 +142,9 @@ def before_jobs(workflow: Any, experiment: Experiment) -> None:
     """Have a server fork the jobs that this process starts."""
     targets = workflow.dag_settings.target_jobs
     if workflow.remote_exec and len(targets) > 1:  # a submission of jobs one after the other
-        jobs = [(target.rulename, target.wildcards_dict) for target in targets]
+        jobs = [(target.rulename, Ids(target.wildcards_dict)) for target in targets]
     elif workflow.is_main_process and not workflow.dryrun and workflow.local_exec:
-        jobs = [(job.rule.name, job.wildcards_dict) for job in workflow.dag.needrun_jobs()]
+        jobs = [(job.rule.name, Ids(job.wildcards_dict)) for job in workflow.dag.needrun_jobs()]
     else:
         return
     several = sum(runs_model(experiment, *job) for job in jobs) > 1

@@ -192,6 +192,11 @@ class TestRefusals:
         path = tmp_path / "reviews.parquet"
         path.mkdir()
         assert refused(path) == f"{path}: is a folder; name its files, as in {path}/*.parquet"
+        saved = tmp_path / "saved"  # as `datasets` does
+        saved.mkdir()
+        (saved / "state.json").write_text("{}")
+        (saved / "data-00000-of-00001.arrow").write_bytes(b"")
+        assert refused(saved).endswith(f"as in {saved}/*.arrow")
 
     @pytest.mark.parametrize(("changes", "message"), REFUSED["bad_values"])
     def test_bad_values(self, changes, message, tmp_path):

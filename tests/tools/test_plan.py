@@ -26,7 +26,7 @@ class TestCommand:
         assert code == 0
         assert out.startswith(f"tiny.yaml: {JOBS} jobs, of which 0 are finished\n")
         assert "Nothing has been measured yet: " in out
-        assert f"{N_METHODS * N_METRICS} scores are tested, by 1 jobs of `compare` in all" in out
+        assert f"{N_METHODS * N_METRICS} scores are tested, by 1 job of `compare` in all" in out
         assert not (here / "results").exists()
         # As tests/workflow/test_cost.py holds Snakemake to.
         assert f"Snakemake says {JOBS + 3}: it counts its rules cost, report and all" in out

@@ -43,7 +43,9 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
     such as ``meta.age``. Classes that files of ``datasets`` hold as numbers come by their names.
     """
     if path.is_dir():
-        raise InputError(f"{path}: is a folder; name its files, as in {path}/*.parquet")
+        kinds = (suffix for suffix in (*COLUMNAR, *_READERS) if any(path.glob(f"*{suffix}")))
+        pattern = f"{path}/*{next(kinds, '.parquet')}"
+        raise InputError(f"{path}: is a folder; name its files, as in {pattern}")
     reader = _READERS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
     if reader is None and path.suffix.lower() in _WORKBOOKS:
         raise InputError(f"{path}: a workbook is not read; save its sheet as CSV UTF-8")

@@ -95,7 +95,8 @@ def plan(
         say(f"\nUnknown, and not in any sum (+): {', '.join(named)}")
         say(f"One seed, as a part of the run, measures it: {one_seed}, and plan again")
     if n_tests:
-        say(f"\n{n_tests:,} scores are tested, by {n_compare:,} jobs of `compare` in all")
+        plural = "" if n_compare == 1 else "s"
+        say(f"\n{n_tests:,} scores are tested, by {n_compare:,} job{plural} of `compare` in all")
     for model, texts in planned_calls(experiment, jobs, examples).items():
         seconds = seconds_a_text(experiment, model, time_texts) if time_texts else None
         worth = price_of(texts, price_per_text, seconds)

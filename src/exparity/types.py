@@ -232,8 +232,10 @@ class Example:
     @property
     def pair(self) -> tuple[str, str] | None:
         """Both texts of a pair byte for byte; None of one text."""
-        parts = self.parts
-        return None if isinstance(parts, Text) else (parts[0].string, parts[1].string)
+        if self.words_b is None:  # most texts: their words need not be located
+            return None
+        second = " ".join(self.words_b) if self.written_b is None else self.written_b.string
+        return self.text, second
 
     @property
     def parts(self) -> Parts:

@@ -11,6 +11,7 @@ from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
 from exparity.methods import explain_encodings
+from exparity.metrics.limits import passes_of
 from exparity.quantities.limits import limits_by_example
 from exparity.stages.controls import removal_limits_cell
 from exparity.stages.explain import Choice
@@ -178,3 +179,23 @@ def test_the_rationale_itself_is_scored_as_a_reference(cell, tmp_path):
         relevant = sum(examples[row["example_id"]].rationale)
         taken = min(3, relevant)  # only words with a positive score
         assert row["reference"] == pytest.approx(2 * taken / (taken + relevant))
+
+
+@pytest.mark.parametrize(
+    ("n_weights", "share"), [(None, 1), (1 << 22, 1), (1 << 20, 4), (1000, 16)]
+)
+def test_a_part_of_a_small_model_has_more_passes(n_weights, share, cell, tmp_path, monkeypatch):
+    passes = []
+
+    def chunk_size(passes_of_example):
+        passes.append(passes_of_example)
+        return 256
+
+    monkeypatch.setattr("exparity.jobs.parts.n_weights", lambda checkpoint: n_weights)
+    monkeypatch.setattr("exparity.jobs.parts.chunk_size", chunk_size)
+    rows = rows_of(
+        search(cell, tmp_path / "l.parquet", choice=Choice(max_examples=6)), "removal_limits"
+    )
+    examples = examples_of(cell)
+    longest = max(len(examples[row["example_id"]].words) for row in rows)
+    assert passes == [passes_of(2, longest, DRAWS, STAGES) // share]

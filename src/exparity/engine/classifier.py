@@ -271,12 +271,14 @@ class Classifier(TokenEmbeddings):
             >>> outputs.probabilities.shape, outputs.logits.shape
             ((2, 2), (2, 2))
         """
-        keys = [tuple(int(i) for i in s) or tuple(self.empty_ids) for s in sequences]
+        empty = tuple(self.empty_ids)
+        keys = [tuple(np.asarray(s, dtype=np.int64).tolist()) or empty for s in sequences]
         known = {} if self._known is None else self._known
         ids = [key for key in dict.fromkeys(keys) if key not in known]
 
         def build(batch: list[int], width: int) -> torch.Tensor:
-            rows = [list(ids[i]) + [self.pad_id] * (width - len(ids[i])) for i in batch]
+            padding = (self.pad_id,) * width
+            rows = [ids[i] + padding[len(ids[i]) :] for i in batch]
             return self.embed(np.array(rows))
 
         computed = self.outputs_of([len(key) for key in ids], build)
@@ -449,10 +451,9 @@ class Classifier(TokenEmbeddings):
 
         def run(batch: list[int]) -> None:
             sizes = [lengths[i] for i in batch]
-            with without_gradients(self.model):
-                result[batch] = compute(build(batch, max(sizes)), sizes).cpu().numpy()
+            result[batch] = compute(build(batch, max(sizes)), sizes).cpu().numpy()
 
-        with self.evaluating():
+        with self.evaluating(), without_gradients(self.model):
             for _, fitting in in_batches(
                 lengths, self.token_budget, run, exact=self.exact, memory=self._memory
             ):

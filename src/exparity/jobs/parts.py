@@ -25,17 +25,32 @@ from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
 from exparity.jobs.locks import job_lock
 from exparity.jobs.stop import Stopped
+from exparity.models.folders import n_weights
 from exparity.types import Example
 
 log = logging.getLogger(__name__)
 
 _PASSES = 16000
+_SMALL = 1 << 22
+"""Weights of a model below which a part of passes alone has more of them: each takes so little."""
+_MOST_MORE = 16
 _NAME = "{:05d}.part"
 
 
 def chunk_size(passes: int) -> int:
     """Return how many examples make a part: few where each takes many model passes."""
     return max(4, min(256, _PASSES // passes))
+
+
+def _passes_of_an_example(job: Job) -> int:
+    """Return about how many passes an example takes, as passes of a model that is not small.
+
+    A part's batches hold inputs of one length each: of a small model, many parts make many small
+    batches, in which what each call costs is more than the arithmetic.
+    """
+    weights = n_weights(str(job.checkpoint)) if job.only_passes and job.checkpoint else None
+    more = min(_MOST_MORE, max(1, _SMALL // (weights or _SMALL)))
+    return max(1, job.passes // more)
 
 
 @dataclass(frozen=True)
@@ -54,6 +69,7 @@ class Job:
     doing: str  # what the progress says
     known: Mapping[str, Any]  # of the artefact, unless the parts say otherwise
     is_one_part: bool = False  # the rows of a text depend on the other texts
+    only_passes: bool = False  # hardly anything but passes takes time
 
     def fingerprint(self) -> str:
         """Digest everything but the examples; reads all inputs."""
@@ -82,7 +98,7 @@ class Parts:
 
     def __init__(self, job: Job, examples: Sequence[Example]) -> None:
         self.job = job
-        size = max(1, len(examples)) if job.is_one_part else chunk_size(job.passes)
+        size = max(1, len(examples)) if job.is_one_part else chunk_size(_passes_of_an_example(job))
         firsts = range(0, len(examples), size)
         self.chunks = {at: examples[first : first + size] for at, first in enumerate(firsts)}
         self.folder: Path | None = None

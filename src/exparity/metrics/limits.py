@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.stats import rankdata
 
 from exparity.metrics import MetricBatch
 from exparity.metrics._arrays import descending
@@ -72,6 +71,8 @@ def best_orders(
     has the lowest sum of ranks, of units to ``keep`` the highest, and of equal ones the first
     counts. Only ranks matter, so that no increasing change of the probability changes the order.
     """
+    from scipy.stats import rankdata
+
     searched = reference_orders(log_odds, lengths, stages, keep)
     alone = _by_text(log_odds, [np.eye(length, dtype=bool) for length in lengths])
     places = [rankdata(-values, "min") for values in alone]

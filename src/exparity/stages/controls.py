@@ -45,7 +45,6 @@ Draws = Annotated[int, flags.Range(at_least=1, at_most=1000)]
 _RANDOM_SOURCE = METHODS.get(RANDOM).source
 _LIMITS = Path(str(limits.__file__))
 _SOURCES = (_LIMITS, Path(str(removal.__file__)), Path(str(units.__file__)), _RANDOM_SOURCE)
-_TOKENS = 40  # of a text, as far as the size of parts needs it
 
 
 class _Texts(NamedTuple):
@@ -155,6 +154,7 @@ def removal_limits_cell(
     texts = ChosenTexts.read(data, checkpoint, predictions, choice)
     takes = takes or {"kept": ["token"], "removed": ["token"]}
     search = {"takes": takes, "draws": draws, "stages": stages}
+    longest = max((len(example.all_words) for example in texts.examples), default=1)
     job = Job(
         output,
         "removal_limits",
@@ -163,10 +163,11 @@ def removal_limits_cell(
         files=[data, predictions],
         checkpoint=checkpoint,
         sources=_SOURCES,
-        passes=limits.passes_of(sum(map(len, takes.values())), _TOKENS, draws, stages),
+        passes=limits.passes_of(sum(map(len, takes.values())), longest, draws, stages),
         load=partial(load, checkpoint, machine),
         doing="searching limits of removal",
         known={**texts.data.compared, "flags": texts.flags},
+        only_passes=True,
     )
     run(job, texts.examples, partial(_searching, job, texts))
 

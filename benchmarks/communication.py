@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from exparity.metrics import Messages
 from exparity.metrics.communication import communication
-from exparity.stats.crossed import crossed_tests
+from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.skill import Scale, linearised, on_all_scales
 from exparity.types import FloatArray, IntArray
 
@@ -43,6 +44,7 @@ class Group:
         unsaid: standard deviation of what the classifier decides by beside the words.
         error: standard deviation of the error of an explanation, over that of its words' weights.
         own_words: whether other words tell its classes.
+        redundant: whether one of the telling words says as much as all of them.
     """
 
     texts: float = 1.0
@@ -52,6 +54,7 @@ class Group:
     unsaid: float = 0.7
     error: float = ERROR
     own_words: bool = False
+    redundant: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,12 +82,21 @@ def explained(
     own = rng.integers(0, TELLING, (n_texts, group.telling))
     words[:, : group.telling] = first + classes[:, None] * TELLING + own
     words = rng.permuted(words, axis=1)
-    logits = group.certainty * weights[words].sum(axis=1)
+    logits = group.certainty * _said(weights[words], words, group.redundant)
     decisions = (logits + group.unsaid * rng.normal(size=logits.shape)).argmax(axis=1)
     of_words = np.take_along_axis(weights[words], decisions[:, None, None], axis=2)[..., 0]
     true = group.certainty * (of_words - weights[words].mean(axis=2))
     error = group.error * true.std(axis=1, keepdims=True)
     return Explained(words, decisions, true + error * rng.normal(size=true.shape))
+
+
+def _said(parts: FloatArray, words: IntArray, redundant: bool) -> FloatArray:
+    """Return (n, c) what the words of texts say for each class, given (n, t, c) parts."""
+    if not redundant:
+        return np.asarray(parts.sum(axis=1))
+    tells = (words < 2 * CLASSES * TELLING)[..., None]
+    told = np.where(tells, parts, -np.inf).max(axis=1)
+    return np.asarray(told + np.where(tells, 0.0, parts).sum(axis=1))
 
 
 def messages_of(texts: list[Explained], orders: list[FloatArray], share: float) -> Messages:
@@ -101,15 +113,31 @@ def messages_of(texts: list[Explained], orders: list[FloatArray], share: float) 
     return Messages(named, decisions, [str(i) for i in range(len(named))], groups)
 
 
-def run(pair: tuple[Group, Group], n_texts: int, rng: np.random.Generator) -> dict[str, float]:
-    """Return what one study of two groups shows."""
+class Compared(NamedTuple):
+    """What one study of two groups shows.
+
+    Attributes:
+        apart: tests of the first against the second group, by what is compared.
+        both: the test of skill on both ways.
+        levels: skill of both groups on the way to the whole text.
+    """
+
+    apart: dict[str, CrossedTest]
+    both: CrossedTest
+    levels: tuple[float, float]
+
+
+def compared(
+    pair: tuple[Group, Group], n_texts: int, rng: np.random.Generator, draws: int = DRAWS
+) -> Compared:
+    """Draw a study of two groups, and compare their explanations."""
     weights = rng.normal(0, LEAST, (2 * CLASSES * TELLING + FILLERS, CLASSES))
     for word in range(2 * CLASSES * TELLING):
         weights[word, word // TELLING % CLASSES] += WEIGHT * (1 + 0.3 * rng.uniform(-1, 1))
     texts = [explained(group, int(group.texts * n_texts), weights, rng) for group in pair]
     success = communication(messages_of(texts, [own.scores for own in texts], SHARE))
     drawn = []
-    for _ in range(DRAWS):
+    for _ in range(draws):
         orders = [rng.random(own.words.shape) for own in texts]
         drawn.append(communication(messages_of(texts, orders, SHARE)))
     chance = np.mean(drawn, axis=0)
@@ -122,18 +150,24 @@ def run(pair: tuple[Group, Group], n_texts: int, rng: np.random.Generator) -> di
     }
     tests = {scale: crossed_tests([values], groups, ORDER)[0] for scale, values in ways.items()}
     both, _ = on_all_scales(tests)
-    (of_success,) = crossed_tests([success], groups, ORDER)
-    (of_excess,) = crossed_tests([excess], groups, ORDER)
-    is_first = np.array(groups) == ORDER[0]
-    return {
-        "success": 100.0 * (of_success.p_mean <= ALPHA),
-        "excess": 100.0 * (of_excess.p_mean <= ALPHA),
-        "to the whole text": 100.0 * (tests["score"].p_mean <= ALPHA),
-        "to certainty": 100.0 * (tests["ideal"].p_mean <= ALPHA),
-        "skill": 100.0 * (both.p_mean <= ALPHA),
-        "first": float(ways["score"][is_first].mean()),
-        "second": float(ways["score"][~is_first].mean()),
+    apart = {
+        "success": crossed_tests([success], groups, ORDER)[0],
+        "excess": crossed_tests([excess], groups, ORDER)[0],
+        "to the whole text": tests["score"],
+        "to certainty": tests["ideal"],
     }
+    is_first = np.array(groups) == ORDER[0]
+    whole = ways["score"]
+    return Compared(apart, both, (float(whole[is_first].mean()), float(whole[~is_first].mean())))
+
+
+def run(pair: tuple[Group, Group], n_texts: int, rng: np.random.Generator) -> dict[str, float]:
+    """Return what one study of two groups shows, as a row of the table."""
+    study = compared(pair, n_texts, rng)
+    tests = {**study.apart, "skill": study.both}
+    percent = {name: 100.0 * (test.p_mean <= ALPHA) for name, test in tests.items()}
+    first, second = study.levels
+    return {**percent, "first": first, "second": second}
 
 
 PLAIN = Group()
@@ -152,6 +186,12 @@ SETTINGS = {
         replace(PLAIN, error=1.5),
     ),
     "error 4": (PLAIN, replace(PLAIN, error=4.0)),
+    "either of two words is enough": (PLAIN, replace(PLAIN, redundant=True)),
+    "error 4, decides by more than words": (PLAIN, replace(PLAIN, error=4.0, unsaid=2.0)),
+    "error 4, length 10 / 20": (replace(PLAIN, n=10), replace(PLAIN, n=20, error=4.0)),
+    "error 4, four telling words": (PLAIN, replace(PLAIN, error=4.0, telling=4)),
+    "error 4, either of two words is enough": (PLAIN, replace(PLAIN, error=4.0, redundant=True)),
+    "error 4, twice as sure": (PLAIN, replace(PLAIN, error=4.0, certainty=2.0)),
 }
 
 

@@ -71,6 +71,13 @@ def test_the_student_is_a_softmax_regression_of_the_other_folds():
     assert (right[values < 0.3] == 0).all()
 
 
+def test_a_dense_student_guesses_as_a_sparse_one_does(monkeypatch):
+    messages = messages_by_class()
+    dense = communication(messages, score="probability")
+    monkeypatch.setattr("exparity.metrics.communication._MOST_CELLS", 0)
+    np.testing.assert_allclose(communication(messages, score="probability"), dense, atol=1e-9)
+
+
 def test_sets_are_never_parted_and_every_fold_has_each_decision():
     messages = messages_by_class(classes=2)
     decided = np.array([messages.decisions[i - i % 2] for i in range(120)])

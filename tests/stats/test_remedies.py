@@ -4,10 +4,18 @@ import numpy as np
 import pytest
 
 from exparity.stats.crossed import crossed_tests
-from exparity.stats.remedies import Choice, Gap, choices_of, choosing_half, remedies_of
+from exparity.stats.remedies import (
+    Choice,
+    Gap,
+    Instead,
+    choices_of,
+    choosing_half,
+    mean_of_known,
+    remedies_of,
+)
 
 ORDER = ("a", "b")
-SEEDS, TEXTS = 4, 80
+SEEDS, TEXTS, WORDS = 4, 80, 16
 
 
 def study(rng, loss, methods=3):
@@ -22,22 +30,90 @@ def study(rng, loss, methods=3):
     return values, groups.tolist()
 
 
-def tried(values, groups, sets=None, higher=True):
+def others(values):
+    """What each method may be replaced by: every other one."""
+    return {
+        method: {Instead("method", name): own for name, own in values.items() if name != method}
+        for method in values
+    }
+
+
+def tried(values, groups, sets=None, higher=True, instead=None):
     ids = [f"t{i}" for i in range(len(groups))]
     chooses = choosing_half(ids, groups, sets or [None] * len(groups))
     of_texts = np.array(groups, dtype=object)
-    levels = {
-        name: np.array([own[:, chooses & (of_texts == group)].mean() for group in ORDER])
-        for name, own in values.items()
-    }
-    rest = {name: np.where(chooses, np.nan, own) for name, own in values.items()}
+    instead = others(values) if instead is None else instead
+
+    def levels(own):
+        return np.array([mean_of_known(own[:, chooses & (of_texts == group)]) for group in ORDER])
+
+    def reported(own):
+        return np.where(chooses, np.nan, own)
+
+    choices = choices_of(
+        {name: levels(own) for name, own in values.items()},
+        {m: {one: levels(own) for one, own in several.items()} for m, several in instead.items()},
+        ORDER,
+        higher_is_better=higher,
+    )
     sign = 1 if higher else -1
     gaps = {}
-    for choice in choices_of(levels, ORDER, higher_is_better=higher):
+    for choice in choices:
         pair = choice.other_group, choice.group
-        (test,) = crossed_tests(rest[choice.method], groups, pair, sets, mean_only=True)
-        gaps[choice] = Gap(sign * test.estimate, test.p_mean)
-    return remedies_of(rest, gaps, groups, sets, higher_is_better=higher)
+        (test,) = crossed_tests(reported(values[choice.method]), groups, pair, sets, mean_only=True)
+        gaps[choice.method] = Gap(sign * test.estimate, test.p_mean)
+    return remedies_of(
+        {name: reported(own) for name, own in values.items()},
+        {choice: reported(instead[choice.method][choice.instead]) for choice in choices},
+        gaps,
+        groups,
+        sets,
+        higher_is_better=higher,
+    )
+
+
+def foreseen(attributions, effects):
+    """(s, n) correlations of (s, n, t) attributions with effects."""
+    a = attributions - attributions.mean(axis=-1, keepdims=True)
+    b = effects - effects.mean(axis=-1, keepdims=True)
+    return (a * b).sum(-1) / np.sqrt((a * a).sum(-1) * (b * b).sum(-1))
+
+
+def standardised(attributions):
+    return attributions / attributions.std(axis=-1, keepdims=True)
+
+
+def planted_study(rng, noise):
+    """Values of three methods, and of all that may replace them: methods, means, debiasing.
+
+    The first method has ``noise`` for the first group, in all trainings, debiased ones too. Half of
+    an error is the same in all trainings; methods differ in the size of their errors.
+    """
+    groups = np.array([ORDER[i % 2] for i in range(TEXTS)], dtype=object)
+    shape = SEEDS, TEXTS, WORDS
+
+    def trained():
+        effects = rng.normal(size=(1, TEXTS, WORDS)) + 0.3 * rng.normal(size=shape)
+        attributions = {}
+        for number, error in enumerate((0.7, 0.7, 0.9)):
+            errors = 0.7 * rng.normal(size=(1, TEXTS, WORDS)) + 0.7 * rng.normal(size=shape)
+            size = np.full((TEXTS, 1), error)
+            size[groups == "a"] += noise * (number == 0)
+            attributions[f"m{number}"] = effects + size * errors
+        return effects, attributions
+
+    effects, attributions = trained()
+    debiased_effects, debiased = trained()
+    values = {name: foreseen(own, effects) for name, own in attributions.items()}
+    instead = others(values)
+    for method, own in attributions.items():
+        for name, other in attributions.items():
+            if name != method:
+                pair = "+".join(sorted((method, name)))
+                mean = standardised(own) + standardised(other)
+                instead[method][Instead("mean", pair)] = foreseen(mean, effects)
+        instead[method][Instead("debiasing", "cda")] = foreseen(debiased[method], debiased_effects)
+    return values, groups.tolist(), instead
 
 
 def test_sets_stay_together_and_each_half_has_as_many_texts_of_a_group():
@@ -66,10 +142,60 @@ def test_the_best_method_of_the_worst_group_is_chosen(higher, sign):
         "good": sign * np.array([0.35, 0.5]),
         "unknown": np.array([np.nan, 0.9]),
     }
-    assert choices_of(levels, ORDER, higher_is_better=higher) == [
-        Choice("poor", "a", "b", "good"),
-        Choice("fair", "b", "a", "good"),
+    good = Instead("method", "good")
+    assert choices_of(levels, others(levels), ORDER, higher_is_better=higher) == [
+        Choice("poor", "a", "b", good),
+        Choice("fair", "b", "a", good),
     ]
+
+
+def test_the_best_of_each_kind_is_chosen_if_it_is_better():
+    levels = {"poor": np.array([0.1, 0.4])}
+    instead = {
+        "poor": {
+            Instead("method", "fair"): np.array([0.2, 0.2]),
+            Instead("method", "good"): np.array([0.3, 0.2]),
+            Instead("mean", "fair+poor"): np.array([0.15, 0.3]),
+            Instead("debiasing", "us"): np.array([0.05, 0.9]),
+        }
+    }
+    kinds = [choice.instead for choice in choices_of(levels, instead, ORDER, higher_is_better=True)]
+    assert kinds == [Instead("method", "good"), Instead("mean", "fair+poor")]
+
+
+def debiased(after, seeds=SEEDS):
+    """The remedy of a method by debiasing, whose groups' values change to ``after``."""
+    rng = np.random.default_rng(2)
+    groups = [*ORDER] * (TEXTS // 2)
+    is_first = np.array(groups) == "a"
+    noise = 0.05 * rng.normal(size=(2, seeds, TEXTS))
+    before = np.where(is_first, 0.2, 0.5) + noise[0]
+    values_after = np.where(is_first, *after) + noise[1]
+    instead = {"m0": {Instead("debiasing", "us"): values_after}}
+    (remedy,) = tried({"m0": before}, groups, instead=instead)
+    return remedy
+
+
+def test_debiasing_changes_the_other_group_as_well():
+    remedy = debiased((0.4, 0.45))
+    assert remedy.helps
+    assert (remedy.kind, remedy.replacement) == ("debiasing", "us")
+    assert remedy.other_level == pytest.approx(0.5, abs=0.02)
+    assert remedy.other_level_after == pytest.approx(0.45, abs=0.02)
+    assert remedy.gap_after == pytest.approx(0.05, abs=0.03)
+    assert not debiased((0.4, 0.45), seeds=1).helps  # one training may be better by chance
+
+
+def test_remedies_are_ranked_by_who_is_worse_off_afterwards():
+    values, groups = study(np.random.default_rng(3), loss=0.25)
+    is_first = np.array(groups) == "a"
+    harms = np.where(is_first, 0.6, 0.1) + 0.0 * values["m0"]
+    instead = others(values)
+    instead["m0"][Instead("debiasing", "harmful")] = harms
+    remedies = [one for one in tried(values, groups, instead=instead) if one.method == "m0"]
+    ranked = sorted(remedies, key=lambda one: one.rank)
+    assert [one.kind for one in ranked] == ["method", "debiasing"]
+    assert ranked[1].gain > ranked[0].gain
 
 
 def test_planted_noise_is_remedied_and_its_numbers_are_those_of_the_other_half():
@@ -112,12 +238,13 @@ def test_a_gap_that_no_method_narrows_has_no_remedy():
     assert not any(one.helps for one in tried(worse, groups))
 
 
-@pytest.mark.parametrize(("loss", "least", "most"), [(0.25, 0.9, 1.0), (0.0, 0.0, 0.05)])
-def test_planted_noise_is_found_and_nothing_where_none_is(loss, least, most):
+@pytest.mark.parametrize(("noise", "least", "most"), [(0.5, 0.9, 1.0), (0.0, 0.0, 0.05)])
+def test_planted_noise_is_found_and_nothing_where_none_is(noise, least, most):
     rng = np.random.default_rng(9)
     runs = 200
-    helped = sum(
-        any(one.helps and one.method == "m0" for one in tried(*study(rng, loss)))
-        for _ in range(runs)
-    )
+    helped = 0
+    for _ in range(runs):
+        values, groups, instead = planted_study(rng, noise)
+        remedies = tried(values, groups, instead=instead)
+        helped += any(one.helps and (one.method == "m0" or not noise) for one in remedies)
     assert least <= helped / runs <= most

@@ -44,6 +44,11 @@ class RandomScores:
     def read(cls, path: Path) -> RandomScores:
         """Read a random_scores artefact."""
         table, metadata = read_artefact(path, "random_scores")
+        return cls.of(path, metadata, table)
+
+    @classmethod
+    def of(cls, path: Path, metadata: Provenance, table: pa.Table) -> RandomScores:
+        """Return the rows of an artefact with the means of its texts."""
         return cls(path, metadata, table, _means(path, table))
 
     def draws(self) -> Iterator[tuple[int, pa.Table, RandomScores | None]]:

@@ -61,6 +61,11 @@ class Cell:
         return self.metadata.ids.seed
 
     @property
+    def model(self) -> str:
+        """The model."""
+        return self.metadata.ids.model
+
+    @property
     def metric(self) -> str:
         """The metric."""
         return self.metadata.ids.metric

@@ -1,16 +1,80 @@
-"""Remedies in words: another method for the group that is explained worse."""
+"""Remedies in words: what serves the group better that is explained worse."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from exparity.artefacts.columns import Row
-from exparity.core.formats import in_sentence
+from exparity.artefacts.columns import Row, records
+from exparity.core.escaping import visible
+from exparity.core.formats import in_sentence, joined
 from exparity.explanations.markup import number_text
 from exparity.methods import METHODS
 from exparity.report.gather import Study
+from exparity.stats.remedies import Remedy
 from exparity.stats.verdicts import HEADLINE
+
+JOIN = "+"
+"""Between the names of two methods whose mean is meant."""
+_LEAST_LOSS = 0.0005
+"""Loss that is shown in three digits."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a remedy was tried: ids, and what was compared."""
+
+    dataset: str
+    model: str
+    metric: str
+    metric_kind: str | None
+    quantity: str
+
+
+class Tried(NamedTuple):
+    """A remedy and where it was tried."""
+
+    on: Place
+    remedy: Remedy
+
+    @property
+    def cell(self) -> tuple[str, str]:
+        """Dataset and model."""
+        return self.on.dataset, self.on.model
+
+    @property
+    def is_temperature(self) -> bool:
+        """Whether it is of temperatures, which change no explanation."""
+        return self.remedy.kind == "temperature"
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether the classifier is trained again."""
+        return self.remedy.kind == "debiasing"
+
+    @property
+    def models(self) -> set[str]:
+        """The models that it names."""
+        return {self.on.model, *([self.remedy.replacement] if self.is_trained else [])}
+
+    @property
+    def methods_after(self) -> list[str]:
+        """The methods that explain texts of the group afterwards."""
+        if self.is_trained or self.is_temperature:
+            return [self.remedy.method]
+        return self.remedy.replacement.split(JOIN)
+
+    @property
+    def spares_everybody(self) -> bool:
+        """Whether no other group is explained worse, and no group classified worse."""
+        remedy = self.remedy
+        changes = (
+            remedy.gap_after - remedy.gap + remedy.gain,  # of the other group's level
+            remedy.accuracy_after - remedy.accuracy,
+            remedy.other_accuracy_after - remedy.other_accuracy,
+        )
+        return all(change > -_LEAST_LOSS for change in changes)
 
 
 @dataclass(frozen=True)
@@ -19,86 +83,167 @@ class RemedyLine:
 
     Attributes:
         place: dataset, and model where there are several.
-        metric, method, replacement: names.
+        metric, method: names.
+        instead: what to do, in words.
         group: the group that the method serves worst.
-        levels: its level before and after, and that of the other group.
+        levels: its level before and after, and those of the other group.
         gap: gap before and after.
-        passes: passes of a text by the method and by the replacement.
+        accuracy: of the group before and after.
+        passes: passes of a text by the method and by the remedy.
+        trains: whether the classifier is trained again.
         helps: whether it is shown to help.
     """
 
     place: str
     metric: str
     method: str
-    replacement: str
+    instead: str
     group: str
-    levels: tuple[str, str, str]
+    levels: tuple[str, str, str, str]
     gap: tuple[str, str]
+    accuracy: tuple[str, str]
     passes: tuple[int, int]
+    trains: bool
     helps: bool
 
 
-def remedy_lines(rows: Sequence[Row], study: Study) -> list[RemedyLine]:
-    """Return the remedies, those that help first, and the best level of the worst-off group."""
-    return [_line(row, study) for row in _in_order(rows)]
+@dataclass(frozen=True)
+class TemperatureLine:
+    """What a temperature by group does, as a table shows it.
+
+    Attributes:
+        place: dataset, and model where there are several.
+        metric, method: names.
+        groups: the groups that it serves worst and best.
+        quantity: what is compared beside scores.
+        score_gap: gap of scores before and after.
+        gap: gap of the quantity before and after.
+    """
+
+    place: str
+    metric: str
+    method: str
+    groups: tuple[str, str]
+    quantity: str
+    score_gap: tuple[str, str]
+    gap: tuple[str, str]
 
 
-def remedy_sentences(rows: Sequence[Row], study: Study) -> list[str]:
+def tried_in(rows: Sequence[Row]) -> list[Tried]:
+    """Return the rows of the artefact as records."""
+    places = records(Place, rows)
+    return [Tried(*pair) for pair in zip(places, records(Remedy, rows), strict=True)]
+
+
+def remedy_lines(tried: Sequence[Tried], study: Study) -> list[RemedyLine]:
+    """Return the remedies, those that help first, and by the level of who is worse off."""
+    return [_line(part, study) for part in _in_order(tried) if not part.is_temperature]
+
+
+def temperature_lines(tried: Sequence[Tried], study: Study) -> list[TemperatureLine]:
+    """Return what temperatures by group do, where that is known."""
+    lines = []
+    for place, remedy in (part for part in tried if part.is_temperature):
+        lines.append(
+            TemperatureLine(
+                study.place(place.dataset, place.model),
+                study.name("metric", place.metric),
+                study.display("method", remedy.method),
+                (remedy.group, remedy.other_group),
+                place.quantity,
+                _before_and_after(remedy.score_gap, remedy.score_gap_after),
+                _before_and_after(remedy.gap, remedy.gap_after),
+            )
+        )
+    return lines
+
+
+def remedy_sentences(tried: Sequence[Tried], study: Study) -> list[str]:
     """Return what to do, one for each dataset and model that a remedy is shown to help on.
 
     By forward simulation where it was tried, as verdicts are.
     """
     sentences: dict[tuple[str, str], str] = {}
-    foreseen = {_cell(row) for row in rows if row["metric_kind"] == HEADLINE}
-    for row in _in_order(rows):
-        comes_first = row["metric_kind"] == HEADLINE or _cell(row) not in foreseen
-        if row["helps"] and comes_first and _cell(row) not in sentences:
-            sentences[_cell(row)] = _sentence(row, study)
+    foreseen = {part.cell for part in tried if part.on.metric_kind == HEADLINE}
+    for part in _in_order(tried):
+        comes_first = part.on.metric_kind == HEADLINE or part.cell not in foreseen
+        if part.remedy.helps and comes_first and part.cell not in sentences:
+            sentences[part.cell] = _sentence(part, study)
     return list(sentences.values())
 
 
-def _cell(row: Row) -> tuple[str, str]:
-    return row["dataset"], row["model"]
+def _in_order(tried: Sequence[Tried]) -> list[Tried]:
+    """Return remedies in the order of their use: those that help, the best of a metric first."""
+    return sorted(tried, key=lambda part: (not part.remedy.helps, part.remedy.rank))
 
 
-def _in_order(rows: Sequence[Row]) -> list[Row]:
-    """Return rows in the order of their use: those that help, and leave the least gap."""
-    return sorted(rows, key=lambda row: (not row["helps"], -row["gain"]))
+def _instead(tried: Tried, study: Study) -> str:
+    """Return what to do in place of the method, in words."""
+    if tried.is_trained:
+        return f"{visible(tried.remedy.replacement)}, trained with debiasing"
+    names = [study.display("method", method) for method in tried.methods_after]
+    return f"the mean of {joined(names)}" if len(names) > 1 else names[0]
 
 
-def _sentence(row: Row, study: Study) -> str:
-    method = study.display("method", row["method"])
-    replacement = study.display("method", row["replacement"])
-    level, after, other = _levels(row)
+def _sentence(tried: Tried, study: Study) -> str:
+    remedy = tried.remedy
+    method = study.display("method", remedy.method)
+    level, after, other, other_after = _levels(remedy)
+    place = study.place(*tried.cell)
+    by_metric = in_sentence(study.display("metric", tried.on.metric))
+    half = "on the half of the texts that did not choose it"
+    if tried.is_trained:
+        accuracy, accuracy_after = _accuracy(remedy)
+        loses = "; nobody loses" if tried.spares_everybody else ""
+        return (
+            f"On {place}, take {_instead(tried, study)}: {remedy.group} texts {level} → {after} "
+            f"with {method} ({remedy.other_group} {other} → {other_after}), by {by_metric} {half}, "
+            f"and accuracy {accuracy} → {accuracy_after}{loses}."
+        )
     return (
-        f"On {study.place(*_cell(row))}, explain {row['group']} texts with {replacement} instead "
-        f"of {method}: {level} → {after} ({row['other_group']} {other}), by "
-        f"{in_sentence(study.display('metric', row['metric']))} on the half of the texts that did "
-        "not choose it; nobody loses."
+        f"On {place}, explain {remedy.group} texts with {_instead(tried, study)} instead of "
+        f"{method}: {level} → {after} ({remedy.other_group} {other}), by {by_metric} {half}; "
+        "nobody loses."
     )
 
 
-def _levels(row: Row) -> tuple[str, str, str]:
-    level, after, other = (
-        number_text(row[name], signed=False, like=row["level"])
-        for name in ("level", "level_after", "other_level")
+def _before_and_after(before: float, after: float) -> tuple[str, str]:
+    return number_text(before, like=before), number_text(after, like=before)
+
+
+def _levels(remedy: Remedy) -> tuple[str, str, str, str]:
+    level, after, other, other_after = (
+        number_text(value, signed=False, like=remedy.level)
+        for value in (
+            remedy.level,
+            remedy.level_after,
+            remedy.other_level,
+            remedy.other_level_after,
+        )
     )
-    return level, after, other
+    return level, after, other, other_after
 
 
-def _line(row: Row, study: Study) -> RemedyLine:
-    before, after = (number_text(row[name], like=row["gap"]) for name in ("gap", "gap_after"))
-    passes = [
-        METHODS.get(study.methods[row[name]]).facts.passes for name in ("method", "replacement")
-    ]
+def _accuracy(remedy: Remedy) -> tuple[str, str]:
+    return f"{remedy.accuracy:.2f}", f"{remedy.accuracy_after:.2f}"
+
+
+def _passes(study: Study, methods: Sequence[str]) -> int:
+    return sum(METHODS.get(study.methods[method]).facts.passes for method in methods)
+
+
+def _line(tried: Tried, study: Study) -> RemedyLine:
+    remedy = tried.remedy
     return RemedyLine(
-        study.place(*_cell(row)),
-        study.name("metric", row["metric"]),
-        study.display("method", row["method"]),
-        study.display("method", row["replacement"]),
-        row["group"],
-        _levels(row),
-        (before, after),
-        (passes[0], passes[1]),
-        row["helps"],
+        study.place(*tried.cell),
+        study.name("metric", tried.on.metric),
+        study.display("method", remedy.method),
+        _instead(tried, study),
+        remedy.group,
+        _levels(remedy),
+        _before_and_after(remedy.gap, remedy.gap_after),
+        _accuracy(remedy),
+        (_passes(study, [remedy.method]), _passes(study, tried.methods_after)),
+        tried.is_trained,
+        remedy.helps,
     )

@@ -1,4 +1,4 @@
-"""Remedies of a gap: another method for the texts of the group that is explained worse.
+"""Remedies of a gap: what serves the texts of the group better that a method explains worse.
 
 Chosen on half of the matched sets, and reported on the other half: the best of several methods on
 some texts is better there by chance.
@@ -9,58 +9,97 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from exparity.core.settings import DEFAULTS
 from exparity.stats.multiplicity import holm
-from exparity.stats.ranking import compare_methods
+from exparity.stats.ranking import MethodTest, compare_methods
 from exparity.types import BoolArray, FloatArray
+
+Kind = Literal["method", "mean", "debiasing", "temperature"]
+"""Another ``method`` for the group; the ``mean`` of two; a classifier trained with ``debiasing``,
+for all groups; a ``temperature`` for each group, which changes scores and no explanation."""
+FEWEST_TRAININGS = 2
+"""Trainings below which another training is not told from another classifier."""
+
+
+class Instead(NamedTuple):
+    """What a method may be replaced by.
+
+    Attributes:
+        kind: what it is.
+        name: another method, two with ``+`` between them, or a model.
+    """
+
+    kind: Kind
+    name: str
+
+    @property
+    def is_for_all(self) -> bool:
+        """Whether it changes the explanations of the other groups as well."""
+        return self.kind == "debiasing"
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """Another method for the group that a method serves worst.
+    """What to do for the group that a method serves worst.
 
     What is reported is of the half of the matched sets that chose nothing. Gain and gaps are
-    positive where the replacement is better, and where the other group is.
+    positive where the remedy is better, and where the other group is.
 
     Attributes:
         method: the method as it is.
         group: the group that it serves worst, and ``other_group`` the one that it serves best.
-        replacement: the method to explain texts of the group with instead.
-        n_seeds, n_texts: trainings and texts of the group in which both methods have a value.
-        level, level_after: mean value of the group with the method, and with the replacement.
-        other_level: mean value of the other group, whose method stays.
+        kind: ``method``, ``mean`` of two methods, ``debiasing``, or ``temperature``.
+        replacement: the method, two with ``+`` between them, or the model; empty of temperatures.
+        n_seeds, n_texts: trainings and texts of the group that have a value before and after.
+        level, level_after: mean value of the group before and after.
+        other_level, other_level_after: mean value of the other group.
         gain: how much better the level is afterwards.
         ci_low, ci_high: ends of the interval of the gain.
         gap, gap_after: how much better the level of the other group is, before and afterwards.
+        score_gap, score_gap_after: the same of the scores, of temperatures alone.
+        accuracy, accuracy_after: share of the group's texts that the classifier gets right.
+        other_accuracy, other_accuracy_after: the same of the other group.
         p_gap: p-value of "the groups are alike with the method as it is".
-        p: the larger one of ``p_gap`` and the p-value of "the replacement is as good", both two
-            sided; 1 where the group is not worse off or not better served.
-        p_holm: the same, corrected by Holm over the methods of a metric.
+        p: the larger one of ``p_gap`` and the p-value of "the remedy is as good", both two
+            sided; 1 where the group is not worse off or not better served; NaN of temperatures, and
+            of debiasing where there is one training.
+        p_holm: the same, corrected by Holm over all remedies of a metric.
         helps: whether ``p_holm`` is at most α.
+        rank: place among the remedies of a metric by the level of the group that is worse off
+            afterwards; 1 is best.
     """
 
     method: str
     group: str
     other_group: str
+    kind: str
     replacement: str
     n_seeds: int = 0
     n_texts: int = 0
     level: float = np.nan
     level_after: float = np.nan
     other_level: float = np.nan
+    other_level_after: float = np.nan
     gain: float = np.nan
     ci_low: float = np.nan
     ci_high: float = np.nan
     gap: float = np.nan
     gap_after: float = np.nan
+    score_gap: float = np.nan
+    score_gap_after: float = np.nan
+    accuracy: float = np.nan
+    accuracy_after: float = np.nan
+    other_accuracy: float = np.nan
+    other_accuracy_after: float = np.nan
     p_gap: float = np.nan
     p: float = np.nan
     p_holm: float = np.nan
     helps: bool = False
+    rank: int = 0
 
 
 class Choice(NamedTuple):
@@ -69,13 +108,13 @@ class Choice(NamedTuple):
     Attributes:
         method: the method as it is.
         group, other_group: the groups that it serves worst and best.
-        replacement: the method with the best level in the worst-off group.
+        instead: what has the best level in the worst-off group, among what is of its kind.
     """
 
     method: str
     group: str
     other_group: str
-    replacement: str
+    instead: Instead
 
 
 class Gap(NamedTuple):
@@ -111,31 +150,54 @@ def choosing_half(
     return np.array([chooses[name] for name in names], dtype=bool)
 
 
+def extremes_of(
+    levels: FloatArray, order: Sequence[str], *, higher_is_better: bool
+) -> tuple[str, str] | None:
+    """Return the worst-off and the best-off group by (g,) levels; None where all are alike."""
+    sign = 1.0 if higher_is_better else -1.0
+    if not np.isfinite(levels).all() or np.ptp(levels) == 0:
+        return None
+    return order[int((sign * levels).argmin())], order[int((sign * levels).argmax())]
+
+
 def choices_of(
-    levels: Mapping[str, FloatArray], order: Sequence[str], *, higher_is_better: bool
+    levels: Mapping[str, FloatArray],
+    instead: Mapping[str, Mapping[Instead, FloatArray]],
+    order: Sequence[str],
+    *,
+    higher_is_better: bool,
 ) -> list[Choice]:
-    """Return what to try in place of each method; nothing where no other is better.
+    """Return what to try in place of each method: the best of each kind that is better.
 
     Args:
         levels: (g,) mean value of each group by method; NaN where unknown.
+        instead: the same of what each method may be replaced by.
         order: the g groups.
         higher_is_better: whether higher values are better.
     """
     sign = 1.0 if higher_is_better else -1.0
-    known = {method: sign * own for method, own in levels.items() if np.isfinite(own).all()}
     choices = []
-    for method, own in known.items():
-        worst = int(own.argmin())
-        best = int(own.argmax())
-        replacement = max(known, key=lambda name: known[name][worst])
-        if worst != best and known[replacement][worst] > own[worst]:
-            choices.append(Choice(method, order[worst], order[best], replacement))
+    for method, method_levels in levels.items():
+        extremes = extremes_of(method_levels, order, higher_is_better=higher_is_better)
+        if extremes is None:
+            continue
+        worst = order.index(extremes[0])
+        best_of_kind: dict[str, Instead] = {}
+        best: dict[str, float] = {}
+        for candidate, candidate_levels in instead.get(method, {}).items():
+            value = sign * candidate_levels[worst]
+            least = best.get(candidate.kind, sign * method_levels[worst])
+            if np.isfinite(candidate_levels).all() and value > least:
+                best[candidate.kind] = value
+                best_of_kind[candidate.kind] = candidate
+        choices += [Choice(method, *extremes, candidate) for candidate in best_of_kind.values()]
     return choices
 
 
 def remedies_of(
     values: Mapping[str, FloatArray],
-    gaps: Mapping[Choice, Gap],
+    instead: Mapping[Choice, FloatArray],
+    gaps: Mapping[str, Gap],
     groups: Sequence[str],
     sets: Sequence[str | None] | None = None,
     *,
@@ -145,51 +207,83 @@ def remedies_of(
 ) -> list[Remedy]:
     """Try what half of the texts have chosen on the others.
 
-    A remedy helps where a gap is shown, and where the replacement is shown to be better for the
-    group, on texts that chose neither. The other groups keep their method, so that nobody loses.
+    A remedy helps where a gap is shown, and where the remedy is shown to be better for the group,
+    on texts that chose neither.
 
     Args:
         values: (s, n) values of s trainings and n texts by method, NaN where undefined.
-        gaps: what has been chosen, and the gap that each method leaves.
+        instead: the same of what has been chosen.
+        gaps: the gap that each method leaves between the groups that were chosen.
         groups: (n,) group of each text.
         sets: (n,) matched set of each text.
         higher_is_better: whether higher values are better.
         alpha: largest corrected p-value that is significant.
         confidence: coverage of the intervals.
     """
-    of_texts = np.array(groups, dtype=object)
     sign = 1.0 if higher_is_better else -1.0
     remedies = []
-    for choice, gap in gaps.items():
-        pair = {name: values[name] for name in (choice.replacement, choice.method)}
+    for choice, values_after in instead.items():
+        values_before = values[choice.method]
+        pair = {"after": values_after, "before": values_before}
         tests = compare_methods(
             pair, groups, [choice.group], sets, higher_is_better=True, confidence=confidence
         )
         test = next(test for test in tests if test.group == choice.group)
-        others = values[choice.method][:, of_texts == choice.other_group]
-        other_level = float(np.nanmean(others)) if np.isfinite(others).any() else np.nan
-        ends = sorted([sign * test.ci_low, sign * test.ci_high])
-        gain = sign * test.difference
-        helps = gain > 0 and gap.estimate > 0
+        is_other = np.array(groups, dtype=object) == choice.other_group
+        other_level = mean_of_known(values_before[:, is_other])
+        other_after = other_level
+        if choice.instead.is_for_all:
+            other_after = mean_of_known(values_after[:, is_other])
         remedies.append(
-            Remedy(
-                *choice,
-                n_seeds=test.n_seeds,
-                n_texts=test.n_texts,
-                level=test.mean_b,
-                level_after=test.mean_a,
-                other_level=other_level,
-                gain=gain,
-                ci_low=ends[0],
-                ci_high=ends[1],
-                gap=sign * (other_level - test.mean_b),
-                gap_after=sign * (other_level - test.mean_a),
-                p_gap=gap.p,
-                p=float(np.maximum(gap.p, test.p)) if helps else 1.0,
-            )
+            _remedy(choice, test, (other_level, other_after), gaps[choice.method], sign)
         )
+    return _ranked(remedies, sign, alpha)
+
+
+def mean_of_known(values: FloatArray) -> float:
+    """Return the mean of the values that are defined; NaN where none is."""
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if known.size else np.nan
+
+
+def _remedy(
+    choice: Choice, test: MethodTest, other_levels: tuple[float, float], gap: Gap, sign: float
+) -> Remedy:
+    """Return what a remedy does, by the test of after against before."""
+    gain = sign * test.difference
+    ends = sorted([sign * test.ci_low, sign * test.ci_high])
+    p_gain = test.p
+    if choice.instead.kind == "debiasing" and test.n_seeds < FEWEST_TRAININGS:
+        p_gain = np.nan
+    other_level, other_after = other_levels
+    return Remedy(
+        choice.method,
+        choice.group,
+        choice.other_group,
+        *choice.instead,
+        n_seeds=test.n_seeds,
+        n_texts=test.n_texts,
+        level=test.mean_b,
+        level_after=test.mean_a,
+        other_level=other_level,
+        other_level_after=other_after,
+        gain=gain,
+        ci_low=ends[0],
+        ci_high=ends[1],
+        gap=sign * (other_level - test.mean_b),
+        gap_after=sign * (other_after - test.mean_a),
+        p_gap=gap.p,
+        p=float(np.maximum(gap.p, p_gain)) if gain > 0 and gap.estimate > 0 else 1.0,
+    )
+
+
+def _ranked(remedies: Sequence[Remedy], sign: float, alpha: float) -> list[Remedy]:
+    """Correct the p-values over all remedies, and rank them by who is worse off afterwards."""
     corrected = holm([remedy.p for remedy in remedies])
+    worst_after = [sign * remedy.level_after + min(0.0, remedy.gap_after) for remedy in remedies]
+    order = np.argsort([-value for value in worst_after], kind="stable").tolist()
+    ranks = {place: rank for rank, place in enumerate(order, start=1)}
     return [
-        replace(remedy, p_holm=float(p), helps=bool(p <= alpha))
-        for remedy, p in zip(remedies, corrected, strict=True)
+        replace(remedy, p_holm=float(p), helps=bool(p <= alpha), rank=ranks[place])
+        for place, (remedy, p) in enumerate(zip(remedies, corrected, strict=True))
     ]

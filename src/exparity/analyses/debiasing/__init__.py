@@ -9,28 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from exparity.analyses import ExperimentView, StageResult, Table, analysis
+from exparity.analyses._recipes import differences
 from exparity.analyses.debiasing.section import findings
 from exparity.artefacts.files import read_tables
 from exparity.artefacts.ids import Ids
 from exparity.core.errors import InputError, require_known
 from exparity.core.flags import Id
-from exparity.core.formats import dotted
 from exparity.core.grouping import grouped
 from exparity.core.settings import DEFAULTS
 from exparity.quantities.random_scores import are_scored_alike
 from exparity.quantities.scales import over_scales, scales_of
 from exparity.quantities.scores import Cell, Scores, read_scores
 from exparity.stats.gap_change import GapChange, GapChanges, gap_changes
-
-_OF_DEBIASING = ("debias", "counterfactuals")
-"""Options that a training depends on through its interventions alone."""
 
 
 def _job_options(
@@ -42,7 +38,7 @@ def _job_options(
     """Find the recipes of a dataset."""
     where = "analyses.debiasing"
     require_known(base, experiment.models, f"{where}.base: no model '{base}' here")
-    fitting = [model for model, why in _differences(experiment, base).items() if not why]
+    fitting = [model for model, why in differences(experiment, base).items() if not why]
     if not fitting:
         raise InputError(
             f"{where}: no model differs from '{base}' in debias alone; add one, models.{base}_cda: "
@@ -57,7 +53,7 @@ def _job_options(
 
 def _caution(experiment: ExperimentView, *, base: str = "") -> str | None:
     """Return which models are left out, and why, in one line; None if none is."""
-    reasons = _differences(experiment, base).items()
+    reasons = differences(experiment, base).items()
     unfit = [f"{model} ({why})" for model, why in reasons if why]
     return f"not compared with '{base}': {', '.join(unfit)}" if unfit else None
 
@@ -130,30 +126,6 @@ def debiasing_cell(
     ]
     ids = {"dataset": scored.metadata.ids.dataset}
     return StageResult(rows, ids, scored.metadata.compared)
-
-
-def _differences(experiment: ExperimentView, base: str) -> dict[str, str]:
-    """Return the differences of each other model from the base beside ``debias``, in words."""
-    others = (model for model in experiment.models if model != base)
-    return {model: _difference(experiment, base, model) for model in others}
-
-
-def _difference(experiment: ExperimentView, base: str, model: str) -> str:
-    pairs = experiment.pairs
-    datasets = [dataset for dataset, m in pairs if m == model and (dataset, base) in pairs]
-    if not datasets:
-        return f"shares no dataset with {base}"
-    differ: dict[str, None] = {}
-    for dataset, seed in product(datasets, experiment.seeds):
-        options = experiment.finetune_options(dataset, model, seed)
-        base_options = experiment.finetune_options(dataset, base, seed)
-        if options.get("debias") == base_options.get("debias"):
-            return "has the same debias"
-        values = dict(dotted(options))
-        base_values = dict(dotted(base_options))
-        changed = (k for k in values | base_values if values.get(k) != base_values.get(k))
-        differ |= dict.fromkeys(k for k in changed if k.partition(".")[0] not in _OF_DEBIASING)
-    return f"differs in {', '.join(differ)}" if differ else ""
 
 
 def rows_of_changes(

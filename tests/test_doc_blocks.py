@@ -69,6 +69,7 @@ NOT_RUN = {
     'exparity.evaluate(None, explanations, "mass_accuracy"': "a line of a script",
     "# workflow/Snakefile of your own": "Snakemake's language",
     "# study/workflow/Snakefile": "Snakemake's language",
+    "import numpy as np\nfrom profanity_check": "a package that exparity does not need",
     "from exparity.report.context": "a section of the report, for a file in the package",
 }
 HERE = re.compile(r"<<'(\w+)'\n.*?^\1$", re.MULTILINE | re.DOTALL)

@@ -177,7 +177,7 @@ class Prompts(Settings):
         templates: prompts, each with {text} once, used verbatim, line ends included. Do not end
             them with a blank, which belongs to the words. Seed k uses template k.
         words: the word that answers a prompt, by class, with the blank that precedes it in a text.
-            Of a word of several tokens the first counts.
+            The first token of a word counts.
         absent: text of one token for masked tokens and baselines; if None, ``...`` if it is one
             token of the tokenizer, and otherwise its unknown or padding token.
         calibrate: term that is added to the logits of the classes: nothing (none), or minus the

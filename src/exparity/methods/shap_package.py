@@ -99,7 +99,7 @@ def shap_package(
             unless ``l1_reg`` is 0.
 
     Returns:
-        (t,) signed scores for each text, in probability, or as ``link`` has it.
+        (t,) signed scores for each text, in probability, or in the unit of ``link``.
 
     Raises:
         InputError: an option that the explainer does not have, or that shap refuses.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _FOLDS = 5
 _INVERSE_PENALTY = 10.0
 _TOLERANCE = 1e-6
-"""Of the gradient: guesses agree to 1e-4, so that they are the same on every processor."""
+"""Largest gradient at the end: guesses agree to 1e-4, the same on every processor."""
 _MOST_STEPS = 1000
 _MOST_CELLS = 1_000_000
 """Texts times words up to which a student learns from a dense array, in half the time."""

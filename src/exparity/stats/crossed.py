@@ -30,16 +30,16 @@ TRAINING, PROMPT = "training", "prompt"
 NOT_COMPARABLE = "texts_not_comparable"
 """Flag of groups that hardly have texts alike, so that no gap is ascribed to what is tested."""
 LEFT_OUT = "texts_left_out"
-"""Flag of groups of which some texts have no counterpart, and are left out."""
+"""Flag of groups some of whose texts have no counterpart, and are left out."""
 ROUNDING = 1e-12
-"""Of the largest score: what is smaller is none."""
+"""Share of the largest score below which a difference is rounding."""
 
 
 _CLAIMED = (
     *("p_mean", "p_large", "p_large_others", "p_cross", "p_small", "equivalence_p"),
     "minimal_detectable_effect",
 )
-"""What is not known of groups that cannot be compared."""
+"""Fields that are unknown where groups cannot be compared."""
 
 
 @dataclass(frozen=True, kw_only=True)

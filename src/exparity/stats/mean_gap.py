@@ -80,7 +80,7 @@ class Estimate(NamedTuple):
     def p_cross(self) -> FloatArray:
         """(...) p-value of "no two trainings favour different groups".
 
-        Of each direction, the smallest one-sided p-value of a training counts, times the number of
+        In each direction, the smallest one-sided p-value of a training counts, times the number of
         trainings; the larger one of both directions (Piantadosi and Gail 1993,
         doi:10.1002/sim.4780121307).
         """

@@ -34,7 +34,7 @@ class Parts(NamedTuple):
 def divided(values: FloatArray, codes: IntArray, sets: IntArray | None, n_groups: int = 2) -> Parts:
     """Divide (s, n) values by group, within the matched sets that have all groups if there are any.
 
-    Of several values of a group in a set, the mean counts.
+    The mean counts where a group has several values in a set.
 
     Args:
         values: (s, n) values, NaN where undefined.

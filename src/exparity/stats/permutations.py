@@ -102,7 +102,7 @@ def resampled_counts(
 ) -> IntArray:
     """Return (repeats, n_cells) rows in each cell, of bootstrap samples of the units.
 
-    Of units that hold the same cells, how many are drawn is drawn at once.
+    For units that hold the same cells, the number of draws is drawn at once.
     """
     kinds = _kinds(cells, units, n_cells)
     examples, kind, numbers = np.unique(

@@ -51,8 +51,8 @@ def minimal_detectable_effect(
 def detectable_effect(errors: TwoErrors, *, alpha: float) -> FloatArray:
     """Return the effect that the two-sided test finds with the power :data:`DETECTED`.
 
-    That of a t-test with the same critical value and standard error, whose degrees of freedom
-    follow from these; see :func:`minimal_detectable_effect`.
+    It is the effect of a t-test with the same critical value and standard error, whose degrees of
+    freedom follow from these; see :func:`minimal_detectable_effect`.
     """
     from scipy.special import stdtrit
 

@@ -144,7 +144,7 @@ def complete_sets(means: FloatArray) -> BoolArray:
 def set_differences(values: FloatArray, is_first: BoolArray, sets: IntArray | None) -> FloatArray:
     """Return (..., m) first minus second within each matched set that has values of both groups.
 
-    Of several of the (..., n) values of a group in one set, the mean counts.
+    The mean counts where a group has several of the (..., n) values in one set.
     """
     if sets is None or not sets.size:
         return np.empty((*values.shape[:-1], 0))

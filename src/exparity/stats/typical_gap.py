@@ -90,7 +90,7 @@ class TypicalGap:
     def p_large(self, threshold: FloatArray | float) -> FloatArray:
         """Return the p-value of "R is at most the threshold".
 
-        Of one training, the size is that of all only if they are like this one.
+        The size found in one training is that of all only if the others are like it.
         """
         return self._judged(threshold, lambda cells, rms: _largest(cells, rms, upper=True)[0])
 

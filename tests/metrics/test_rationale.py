@@ -6,7 +6,7 @@ changes.
 
 import math
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -222,3 +222,29 @@ def test_words_that_were_cut_away_have_no_attribution():
     assert exparity.evaluate(None, [one], "mass_accuracy")[0] == 1 / 4
     # 3 > 1 > 0 = 0: of the pairs the others win one, and one is a tie.
     assert exparity.evaluate(None, [one], "rationale_roc_auc")[0] == (1 + 0.5) / 4
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("mass_accuracy", {}),
+        ("rationale_roc_auc", {}),
+        ("rationale_auprc", {}),
+        ("rationale_top_k_precision", {}),
+        ("rationale_top_k_precision", {"top_k": 2}),
+        ("rationale_token_f1", {"top_k": 2}),
+        ("rationale_token_f1", {"top_k": None}),
+        ("rationale_iou", {"top_k": 3}),
+    ],
+)
+def test_the_value_at_random_is_the_mean_over_all_orders_of_words(name, options):
+    """A loop over every order of five different scores, by plain numbers."""
+    scores = [0.1, 0.2, 0.3, 0.4, 0.5]
+    entry = METRICS.get(name)
+    for marked in range(1, 5):
+        marks = np.arange(5) < marked
+        orders = np.array([*permutations(scores)])
+        same = np.ones(orders.shape, dtype=bool)
+        every = entry.function(orders, same & marks, same, **options)
+        found = entry.facts.at_random(np.array([5]), np.array([marked]), **options)
+        assert found[0] == pytest.approx(float(every.mean()), abs=1e-12)

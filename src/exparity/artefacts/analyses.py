@@ -91,7 +91,8 @@ class AnalysisFacts:
             several of at its level is given as a sequence of paths.
         writes: artefacts that it makes, by name, each a folder below the results.
         needs: parts of a dataset without which it is left out: ``groups``, and ``rationale``, marks
-            of the words that carry the label; see :mod:`exparity.config.instances`.
+            of the words that carry the label, or ``raters``, such marks of several people; see
+            :mod:`exparity.config.instances`.
         of_metrics: artefacts that it reads of some metrics alone, or for them: those with this
             ``needs`` or ``skill``.
         display: its name for people.
@@ -155,6 +156,7 @@ _STAGES = (
     "counterfactuals",
     "foresee",
     "judge",
+    "raters",
     "reliance",
 )
 """Modules of what is made unasked, beside the stages that have rules of their own."""

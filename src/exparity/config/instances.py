@@ -49,11 +49,14 @@ class Instance:
         """Return whether the config has it used on a dataset."""
         return self.datasets is None or dataset in self.datasets
 
-    def call(self, where: str, changes: Mapping[str, Any] = {}) -> dict[str, Any]:
-        """Return its options and code, as a job that calls it depends on them."""
+    def call(
+        self, where: str, changes: Mapping[str, Any] = {}, without: str | None = None
+    ) -> dict[str, Any]:
+        """Return its options, all but one, and its code, as a job that calls it depends on them."""
+        params = complete(self.options, {**self.params, **changes}, where)
         return {
             "use": self.entry.id,
-            "params": complete(self.options, {**self.params, **changes}, where),
+            "params": {name: value for name, value in params.items() if name != without},
             "digest": source_digest(self.entry.source, *self.shared),
         }
 
@@ -123,7 +126,7 @@ def named_instance(
 
 
 def lacks_of(instance: Instance, *, has_generator: bool) -> dict[str, str]:
-    """Return in words which of groups, rationale and counterfactual a dataset lacks."""
+    """Return in words what a dataset lacks: groups, rationales, raters or counterfactuals."""
     facts = instance.entry.facts
     lacks = {}
     if not facts.has_groups(instance.params):
@@ -132,6 +135,10 @@ def lacks_of(instance: Instance, *, has_generator: bool) -> dict[str, str]:
         option = facts.rationale_option
         remedy = f" (datasets.{instance.id}.{option} names their column)" if option else ""
         lacks["rationale"] = f"it marks no words that carry the label{remedy}"
+    if not facts.has_raters(instance.params):
+        option = facts.rater_option
+        remedy = f" (datasets.{instance.id}.{option} names their table)" if option else ""
+        lacks |= {"raters": f"it has no rationales of several people{remedy}"}
     if not has_generator:
         remedy = f"(counterfactuals.{instance.id} names one)"
         lacks["counterfactual"] = f"it has no generator of counterfactuals {remedy}"

@@ -159,8 +159,9 @@ class ResolvedConfig:
         )
 
     def prepare_options(self, dataset: str) -> Options:
-        """Return what the data artefact depends on."""
-        return self.datasets[dataset].call(f"datasets.{dataset}")
+        """Return what the data artefact depends on: not what raters marked."""
+        instance = self.datasets[dataset]
+        return instance.call(f"datasets.{dataset}", without=instance.entry.facts.rater_option)
 
     def own_inputs(self, stage: str, ids: Cell) -> list[str]:
         """Return the user's own files that a job reads, or the checkpoint that it starts from."""

@@ -31,6 +31,7 @@ _SEPARATOR = re.compile(r"(?i)sep=(.)[\r\n]*")
 _QUOTED = re.compile('"[^"]*"')
 _AFTER_CARRIAGE_RETURN = re.compile(r"(?<=\r)(?!\n|$)")
 _WORKBOOKS = (".xlsx", ".xls", ".ods")
+_MARKS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 _MAX_CELL = 1 << 30
 """Longest CSV cell in characters; Python's own limit, 131,072, is below long documents."""
 
@@ -121,6 +122,16 @@ def words_in(where: str, row: Mapping[str, Any], column: str) -> list[str]:
     if any("\0" in word for word in words):  # as UTF-16 leaves them in what is read as UTF-8
         raise InputError(f"{where}: {column} holds NUL characters; is it UTF-8?")
     return words
+
+
+def marks_in(where: str, column: str, written: object) -> list[int]:
+    """Return the marks of a cell, a 0 or 1 a word: a list, or text such as ``[0, 1]``."""
+    marks = re.findall(r"[^\s,\[\]]+", written) if isinstance(written, str) else written
+    known = [_MARKS.get(str(mark).lower()) for mark in marks] if isinstance(marks, list) else [None]
+    values = [mark for mark in known if mark is not None]
+    if len(values) < len(known):
+        raise InputError(f"{where}: {column} must be 0 or 1 per word, found {written!r}")
+    return values
 
 
 def _json_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,27 @@ class RemoteFile:
     sha256: str | None = None
     member: str | None = None
     by_hand: str | None = None
+
+
+@dataclass(frozen=True)
+class Marking:
+    """The words that one rater marked in one text.
+
+    Attributes:
+        where: its place, for messages.
+        example_id: the text.
+        rater: the rater.
+        groups: the rater's group, by attribute, such as ``age``.
+        marks: (w,) 0 or 1 for each word of the text.
+        label: class that the rater gave the text; None where nobody asked.
+    """
+
+    where: str
+    example_id: str
+    rater: str
+    groups: Mapping[str, str]
+    marks: Sequence[int]
+    label: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +75,10 @@ class DatasetFacts(Facts):
         labels_sorted: whether the classes are in the order of their names, for want of another.
         group_decides_label: True if the same text of another group has another label, so that there
             are no counterfactuals that keep it.
+        markings: called as ``markings(source, examples, **options)`` with the examples by id;
+            returns the words that each of several raters marked in them. None where nobody did.
+        rater_option: its option, with the ``path`` of a file, that these alone depend on and that
+            brings them; None where they need none.
         check_options: checks all options before any job, their files being there; raises
             InputError where these do not fit.
 
@@ -77,7 +102,14 @@ class DatasetFacts(Facts):
     dropped: Mapping[str, int] = field(default_factory=dict)
     labels_sorted: bool = False
     group_decides_label: bool = False
+    markings: Callable[..., Iterable[Marking]] | None = None
+    rater_option: str | None = None
     check_options: Callable[[Mapping[str, Any]], None] | None = None
+
+    def has_raters(self, options: Mapping[str, object]) -> bool:
+        """Return whether several people marked words of its texts, under these options."""
+        option = self.rater_option
+        return self.markings is not None and (option is None or bool(options.get(option)))
 
     def marks_words(self, options: Mapping[str, Any]) -> bool:
         """Return whether it marks the words that carry the label, under these options."""

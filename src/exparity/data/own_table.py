@@ -16,13 +16,15 @@ from typing import Annotated, Any, NamedTuple, cast
 from exparity.core.errors import InputError, name_list, shown
 from exparity.core.escaping import visible
 from exparity.core.flags import Range
+from exparity.core.validation import read_settings
 from exparity.data import MAX_CLASSES, MAX_GROUPS, dataset
 from exparity.data._names import MISSING, UNLABELLED, id_of, is_empty, is_missing, name_of
-from exparity.data._rows import class_names, read_rows, words_in
+from exparity.data._rows import class_names, marks_in, read_rows, words_in
 from exparity.data._split import split_examples
-from exparity.data.facts import Loaded
+from exparity.data.facts import Loaded, Marking
 from exparity.data.files import FETCH, DataSource
 from exparity.data.hub import local_copies
+from exparity.data.raters import RaterTable
 from exparity.types import Example, Split, Text
 
 AND = " & "
@@ -35,7 +37,6 @@ _OPTIONS = (
 _NAMED = 3
 """Rows that an error names for each reason why they are incomplete."""
 _BLANK_CATEGORIES = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
-_MARKS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 _WHOLE = re.compile(r"-?[0-9]+")
 
 
@@ -69,6 +70,19 @@ def check_table(options: Mapping[str, Any]) -> None:
     files = local_copies(options["path"], options["revision"], download=False)
     for file in files or ():  # or the job that downloads it says so
         next(read_rows(file, [*named.values(), *by]), None)
+    if raters := options.get("raters"):
+        read_settings(RaterTable, raters, "raters").check()
+
+
+def _markings(
+    source: DataSource,
+    examples: Mapping[str, Example],
+    *,
+    raters: Mapping[str, str],
+    **others: object,
+) -> Iterable[Marking]:
+    """Return what raters marked, by their table."""
+    return read_settings(RaterTable, raters, "raters").markings(examples)
 
 
 @dataset(
@@ -82,6 +96,8 @@ def check_table(options: Mapping[str, Any]) -> None:
     rationale_option="rationale",
     group_option="group",
     check_options=check_table,
+    markings=_markings,
+    rater_option="raters",
 )
 def own_table(
     source: DataSource,
@@ -105,6 +121,7 @@ def own_table(
     test_share: Annotated[float, Range(above=0, at_most=1)] = 0.2,
     split_seed: int = 0,
     drop_incomplete: bool = False,
+    raters: RaterTable | None = None,
 ) -> Loaded:
     """A table of your own: CSV, TSV, JSON or Parquet with a text, a label and a group per row.
 
@@ -138,6 +155,8 @@ def own_table(
         split_seed: seed of that split.
         drop_incomplete: leave out rows without visible text, class, group, id or split, and rows
             that repeat an id; the page shows their number. If False, they are refused.
+        raters: a table of what several people marked in each text, for the analysis
+            ``whose_rationale``: its ``path``, and the columns of its ``groups``.
 
     Returns:
         One example per row.
@@ -406,15 +425,10 @@ def _marks(row: _Row, option: str, text_option: str, text: Text) -> tuple[int, .
         return None
     value = row.values[row.columns[text_option]]
     words = value if isinstance(value, list) else text.words
-    # "[0, 1]" or "0 1"
-    marks = re.findall(r"[^\s,\[\]]+", written) if isinstance(written, str) else written
-    known = [_MARKS.get(str(mark).lower()) for mark in marks] if isinstance(marks, list) else [None]
-    if None in known:
-        raise InputError(f"{row.where}: {column} must be 0 or 1 per word, found {written!r}")
-    if len(known) != len(words):
-        raise InputError(f"{row.where}: {len(words)} words but {len(known)} marks in {column}")
-    pairs = zip(words, known, strict=True)
-    return tuple(mark for word, mark in pairs if word.strip() and mark is not None)
+    marks = marks_in(row.where, column, written)
+    if len(marks) != len(words):
+        raise InputError(f"{row.where}: {len(words)} words but {len(marks)} marks in {column}")
+    return tuple(mark for word, mark in zip(words, marks, strict=True) if word.strip())
 
 
 def _in_spans(row: _Row, option: str) -> Text:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from exparity.core.errors import InputError
 from exparity.explanations.units import Unit
@@ -57,6 +60,10 @@ class MetricFacts(Facts):
         better_falls: which falls are better, where that is not the score's direction.
         normalise_over: default of the option of that name, which metrics of normalised attributions
             have.
+        at_random: of metrics with ``needs="rationale"``: called as ``at_random(words, marked,
+            **options)`` with (n,) numbers of words and of marked words, it returns the (n,) values
+            expected where all words have different scores in random order, NaN where no formula is
+            known. Those are drawn, as all are if this is None.
         per: default of the option ``unit`` of metrics that score units of the text, see
             :mod:`exparity.explanations.units`; None of others, which have no such option.
     """
@@ -76,6 +83,7 @@ class MetricFacts(Facts):
     better_falls: Direction | None = None
     normalise_over: Literal["sequence", "content"] = "sequence"
     per: Unit | None = None
+    at_random: Callable[..., NDArray[np.float64]] | None = None
 
     def __post_init__(self) -> None:
         for low, high in (self.bounds, *self.bounds_where.values()):

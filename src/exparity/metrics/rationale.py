@@ -6,6 +6,7 @@ al. 2022 have them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Literal
 
@@ -102,8 +103,70 @@ class Selection:
         return np.asarray(self.sure + self.drawn * share, dtype=np.float64)
 
 
+def _share_at_random(words: IntArray, marked: IntArray, **options: object) -> FloatArray:
+    """Return the share of marked words, which every word has as its chance to be one."""
+    return np.asarray(marked / words, dtype=np.float64)
+
+
+def _area_at_random(words: IntArray, marked: IntArray, **options: object) -> FloatArray:
+    """Return one half, where some words are not marked."""
+    return np.where((marked > 0) & (marked < words), 0.5, np.nan)
+
+
+def _precision_at_random(
+    words: IntArray, marked: IntArray, *, interpolation: str = "step", **options: object
+) -> FloatArray:
+    """Return the expected average precision.
+
+    A marked word of rank r has one hit, and of the r − 1 words above it a share (k − 1) / (n − 1).
+    """
+    if interpolation != "step":
+        return np.full(len(words), np.nan)
+    others = (marked - 1) / np.maximum(words - 1, 1)
+    harmonic = np.cumsum(1 / np.arange(1, int(words.max(initial=1)) + 1))[words - 1]
+    expected = others + (1 - others) * harmonic / words
+    return np.where(marked > 0, expected, np.nan)
+
+
+def _selected_at_random(
+    words: IntArray,
+    marked: IntArray,
+    value_of: Callable[[IntArray, IntArray], FloatArray],
+    top_k: TopK,
+) -> FloatArray:
+    """Return the expected value of a function of hits and words selected, of words at random."""
+    from scipy.stats import hypergeom
+
+    if top_k == "mean":
+        top_k = mean_length(marked)
+    size = np.minimum(marked if top_k is None else top_k, words)
+    hits = np.arange(int(size.max(initial=0)) + 1)[:, None]
+    chances = hypergeom.pmf(hits, words, marked, size)
+    expected = np.where(chances > 0, chances * value_of(hits, size), 0.0).sum(axis=0)
+    return np.where(marked > 0, expected, np.nan)
+
+
+def _f1_at_random(
+    words: IntArray, marked: IntArray, *, top_k: TopK = 5, **options: object
+) -> FloatArray:
+    """Return the expected F1 of the k highest words."""
+    return _selected_at_random(
+        words, marked, lambda hits, size: 2 * hits / np.maximum(size + marked, 1), top_k
+    )
+
+
+def _iou_at_random(
+    words: IntArray, marked: IntArray, *, top_k: TopK = 5, **options: object
+) -> FloatArray:
+    """Return the expected share of shared words of the k highest and the marked ones."""
+    return _selected_at_random(
+        words, marked, lambda hits, size: hits / np.maximum(size + marked - hits, 1), top_k
+    )
+
+
 @_rationale_metric(
     "mass_accuracy",
+    at_random=_share_at_random,
     unit="share",
     reference="Wilming et al. 2024, GECOBench, arXiv:2406.11547, equation 3",
     display="Mass accuracy",
@@ -127,6 +190,7 @@ def mass_accuracy(scores: FloatArray, rationale: BoolArray, word_mask: BoolArray
 
 @_rationale_metric(
     "rationale_roc_auc",
+    at_random=_area_at_random,
     unit="probability",
     reference="Wilming et al. 2022, doi:10.1007/s10994-022-06167-y",
     display="Rationale ROC AUC",
@@ -152,6 +216,7 @@ def rationale_roc_auc(scores: FloatArray, rationale: BoolArray, word_mask: BoolA
 
 @_rationale_metric(
     "rationale_auprc",
+    at_random=_precision_at_random,
     unit="precision",
     reference="DeYoung et al. 2020, doi:10.18653/v1/2020.acl-main.408, section 4.1",
     display="Rationale AUPRC",
@@ -224,6 +289,7 @@ def rationale_precision_at_specificity(
 
 @_rationale_metric(
     "rationale_top_k_precision",
+    at_random=_share_at_random,
     unit="precision",
     reference="Arras et al. 2022, doi:10.1016/j.inffus.2021.11.008, relevance rank accuracy",
     display="Top-k precision",
@@ -257,6 +323,7 @@ def rationale_top_k_precision(
 
 @_rationale_metric(
     "rationale_token_f1",
+    at_random=_f1_at_random,
     unit="F1",
     reference="DeYoung et al. 2020, doi:10.18653/v1/2020.acl-main.408, section 4.1",
     display="Token F1",
@@ -293,6 +360,7 @@ def rationale_token_f1(
 
 @_rationale_metric(
     "rationale_iou",
+    at_random=_iou_at_random,
     unit="share",
     reference="DeYoung et al. 2020, doi:10.18653/v1/2020.acl-main.408, section 4.1",
     display="Token IoU",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -127,6 +127,9 @@ class CrossedTest(GapTest):
     flags: list[str] = field(default_factory=list)
 
 
+Tested = TypeVar("Tested", bound=CrossedTest)
+
+
 def crossed_tests(
     scores: Sequence[Sequence[float] | FloatArray],
     groups: Sequence[str],
@@ -228,18 +231,33 @@ def _tested(
         pooled_sd=sd,
         d=float(np.divide(estimate.gap, sd)),
     )
-    if min(n_a, n_b) < 2:
+    values = np.hstack([a, b])
+    is_constant = np.nanmax(values) == np.nanmin(values)
+    return with_tests(test, estimate, settings, is_constant=is_constant, mean_only=mean_only)
+
+
+@np.errstate(all="ignore")
+def with_tests(
+    test: Tested,
+    estimate: Estimate,
+    settings: Statistics,
+    *,
+    is_constant: bool,
+    mean_only: bool = False,
+) -> Tested:
+    """Test a gap that is described; whether all values are equal says ``is_constant``."""
+    if min(test.n_a, test.n_b) < 2:
         return replace(test, flags=["too_few"])
     flags = []
+    sd = test.pooled_sd
     varies = np.nansum([estimate.v_seeds, estimate.v_texts]) > 0
     if not (varies and sd > 0):
-        values = np.hstack([a, b])
-        if np.nanmax(values) == np.nanmin(values):
+        if is_constant:
             return replace(test, flags=["constant"])
         if varies or test.estimate:
             return replace(test, flags=["no_variance"])
         flags.append("no_differences")
-    elif n_seeds < 2:
+    elif test.n_seeds < 2:
         flags.append("one_training")
     if mean_only:
         return replace(test, **_mean_tests(estimate, settings), flags=flags)

@@ -1,0 +1,191 @@
+"""Measure what the comparison of groups of raters calls a gap, by simulation.
+
+Usage: python benchmarks/raters.py [--runs N] [--texts N] [--only SETTING ...]
+
+Words of a text have a weight. An explanation knows it with an error, part of which all trainings
+share. A rater marks a share of the words: those with the largest weights, which he, too, knows with
+an error. Raters of a group differ in both. Each text is marked by one rater of each of two groups,
+and each rater marks ten texts. What a setting names is of the second group alone. The columns are
+shares of runs in percent in which p is at most 0.05: of average precision (score), of its excess
+over words in random order, and of skill; of the excess by a test that takes texts for the only
+sample (texts alone); then the mean gap in excess, and the share of raters in its variance.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from exparity.core.settings import DEFAULTS
+from exparity.metrics import METRICS
+from exparity.stats.crossed import crossed_tests
+from exparity.stats.raters import RatedPairs, rater_test, relative
+from exparity.types import BoolArray, FloatArray, IntArray
+
+ALPHA, TRAININGS, BATCH = 0.05, 3, 10
+ORDER = ("first", "second")
+METRIC = METRICS.get("rationale_auprc")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Raters of a group.
+
+    Attributes:
+        marked: mean share of the words that they mark.
+        share_sd: standard deviation of that between raters.
+        error: standard deviation of what they err by in the weight of a word, whose own is 1.
+        error_sd: standard deviation of the log of that between raters.
+        true_rate: share of raters who mark the words of the largest weights, without error; the
+            others mark words at random. None for raters who err as above.
+    """
+
+    marked: float = 0.29
+    share_sd: float = 0.08
+    error: float = 1.0
+    error_sd: float = 0.5
+    true_rate: float | None = None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Two groups of raters, and how they share the texts.
+
+    Attributes:
+        first, second: the groups.
+        together: whether the ten texts of a rater of one group are those of one of the other.
+        missing: share of the pairs that are left out.
+        texts: share of the texts that are there.
+    """
+
+    first: Group = Group()
+    second: Group = Group()
+    together: bool = True
+    missing: float = 0.0
+    texts: float = 1.0
+
+
+def marks_of(
+    group: Group, weights: FloatArray, lengths: IntArray, raters: IntArray, rng: np.random.Generator
+) -> BoolArray:
+    """Draw what the (n,) raters of n texts mark; weights are (n, w), −inf behind the last word."""
+    n_raters = int(raters.max()) + 1
+    share = np.clip(group.marked + group.share_sd * rng.normal(size=n_raters), 0.05, 0.9)
+    error = group.error * np.exp(group.error_sd * rng.normal(size=n_raters))
+    if group.true_rate is not None:
+        error = np.where(rng.random(n_raters) < group.true_rate, 0.0, 1e6)
+    seen = weights + error[raters, None] * rng.normal(size=weights.shape)
+    count = np.maximum(1, np.round(share[raters] * lengths)).astype(np.int64)
+    ranks = np.argsort(np.argsort(-seen, axis=1), axis=1)
+    return np.asarray(ranks < count[:, None])
+
+
+def run(setting: Setting, n_texts: int, rng: np.random.Generator) -> dict[str, float]:
+    """Return what one study shows."""
+    n_texts = int(setting.texts * n_texts)
+    lengths = rng.integers(8, 31, n_texts)
+    words = np.arange(30) < lengths[:, None]
+    weights = np.where(words, rng.standard_t(4, size=words.shape), -np.inf)
+    shared = rng.normal(size=words.shape)
+    texts, raters, groups, marks = [], [], [], []
+    for number, group in enumerate((setting.first, setting.second)):
+        order = np.arange(n_texts) if setting.together or not number else rng.permutation(n_texts)
+        own = np.empty(n_texts, dtype=np.int64)
+        own[order] = np.arange(n_texts) // BATCH
+        texts.append(np.arange(n_texts))
+        raters.append(own + number * n_texts)
+        groups.append(np.full(n_texts, number))
+        marks.append(marks_of(group, weights, lengths, own, rng))
+    kept = rng.random(2 * n_texts) >= setting.missing
+    rater_numbers = np.unique(np.concatenate(raters)[kept], return_inverse=True)[1]
+    pairs = RatedPairs(np.concatenate(texts)[kept], rater_numbers, np.concatenate(groups)[kept])
+    marked = np.concatenate(marks)[kept]
+    scores = []
+    for _ in range(TRAININGS):
+        explained = weights + 0.7 * shared + 0.5 * rng.normal(size=words.shape)
+        of_pairs = np.where(words, explained, 0.0)[pairs.texts]
+        scores.append(METRIC.function(of_pairs, marked, words[pairs.texts]))
+    assert METRIC.facts.at_random is not None
+    chance = METRIC.facts.at_random(lengths[pairs.texts], marked.sum(axis=1))
+    return shown_by(np.array(scores), chance, pairs)
+
+
+def shown_by(scores: FloatArray, chance: FloatArray, pairs: RatedPairs) -> dict[str, float]:
+    """Return which quantities differ between two groups, and the gap in excess."""
+    excess = scores - chance
+    values = {
+        "score": scores,
+        "excess": excess,
+        "skill": relative(scores, chance, pairs.groups),
+    }
+    is_first = pairs.groups == 0
+    tests = {
+        name: rater_test(own, pairs, is_first, ~is_first, ORDER, DEFAULTS)
+        for name, own in values.items()
+    }
+    names = [ORDER[group] for group in pairs.groups]
+    sets = [str(text) for text in pairs.texts]
+    (alone,) = crossed_tests([*excess], names, ORDER, sets, mean_only=True)
+    found = {name: 100.0 * (own.p_mean <= ALPHA) for name, own in tests.items()}
+    return {
+        **found,
+        "texts alone": 100.0 * (alone.p_mean <= ALPHA),
+        "gap": tests["excess"].estimate,
+        "share of raters": tests["excess"].icc,
+    }
+
+
+PLAIN = Group()
+TRUE = Group(true_rate=0.6)
+SETTINGS = {
+    "nothing": Setting(),
+    "nothing, raters alike": Setting(replace(PLAIN, error_sd=0.0), replace(PLAIN, error_sd=0.0)),
+    "nothing, raters differ more": Setting(
+        replace(PLAIN, error_sd=1.0), replace(PLAIN, error_sd=1.0)
+    ),
+    "nothing, other texts for each": Setting(together=False),
+    "nothing, a fifth missing": Setting(missing=0.2),
+    "nothing, a quarter of the texts": Setting(texts=0.25),
+    "marks 33 % in place of 25 %": Setting(
+        replace(PLAIN, marked=0.25), replace(PLAIN, marked=0.33)
+    ),
+    "marks 40 % in place of 20 %": Setting(replace(PLAIN, marked=0.2), replace(PLAIN, marked=0.4)),
+    "true or random, 60 % and 60 %": Setting(TRUE, TRUE),
+    "true or random, 60 % and 60 %, marks more": Setting(
+        replace(TRUE, marked=0.25), replace(TRUE, marked=0.33)
+    ),
+    "all at random, marks more": Setting(
+        Group(marked=0.25, true_rate=0.0), Group(marked=0.33, true_rate=0.0)
+    ),
+    "true or random, 60 % and 30 %": Setting(TRUE, replace(TRUE, true_rate=0.3)),
+    "error 1.5": Setting(second=replace(PLAIN, error=1.5)),
+    "error 2": Setting(second=replace(PLAIN, error=2.0)),
+    "error 2, marks 33 % in place of 25 %": Setting(
+        replace(PLAIN, marked=0.25), replace(PLAIN, error=2.0, marked=0.33)
+    ),
+}
+
+
+def main() -> None:
+    """Print a table of all settings."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--texts", type=int, default=260)
+    parser.add_argument("--only", choices=SETTINGS, nargs="*", default=[*SETTINGS])
+    options = parser.parse_args()
+    table = {}
+    for number, (name, setting) in enumerate(SETTINGS.items()):
+        if name not in options.only:
+            continue
+        rng = np.random.default_rng(number)
+        rows = [run(setting, options.texts, rng) for _ in range(options.runs)]
+        table[name] = pd.DataFrame(rows).mean()
+        print(name, table[name].round(3).to_dict(), flush=True)
+    print(pd.DataFrame(table).T.round(3).to_string())
+
+
+if __name__ == "__main__":
+    main()

@@ -23,10 +23,13 @@ def unpacked(text):
 def points_of(path):
     """Return the absolute points of SVG path data of moves and relative lines."""
     points = []
-    for command, numbers in re.findall(r"([Ml])([^Mlhz]*)", path):
+    for command, numbers in re.findall(r"([Mlhv])([^Mlhvz]*)", path):
         values = [float(x) for x in re.findall(r"-?\d*\.?\d+", numbers)]
-        for x, y in zip(values[::2], values[1::2], strict=True):
-            left, top = points[-1] if command == "l" else (0, 0)
+        steps = list(zip(values[::2], values[1::2], strict=True)) if command in "Ml" else []
+        if command in "hv" and values[0]:  # a dot has no length
+            steps = [(values[0], 0) if command == "h" else (0, values[0])]
+        for x, y in steps:
+            left, top = (0, 0) if command == "M" else points[-1]
             points.append((left + x, top + y))
     return points
 

@@ -83,8 +83,8 @@ def tables(study):
 
 @pytest.mark.contract
 def test_every_quantity_that_is_measured_has_a_name_and_every_flag_a_meaning(study):
-    assert {row["quantity"] for row in study.bias} == {*QUANTITIES, *OVER_CLASSES}
-    assert {flag for row in study.bias for flag in row["flags"]} <= set(FLAGS)
+    assert {row.quantity for row in study.bias} == {*QUANTITIES, *OVER_CLASSES}
+    assert {flag for row in study.bias for flag in row.flags} <= set(FLAGS)
 
 
 @pytest.mark.reference

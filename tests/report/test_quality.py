@@ -88,10 +88,20 @@ def page(study):
     return template_of(html_environment(), section).render(content.values, study=study)
 
 
+@pytest.fixture(scope="module")
+def drawings(study):
+    (section,) = (section for section in SECTIONS if section.id == "classifiers")
+    return section.build(Context(study, study.results)).data
+
+
 def members(dataset, model, seed, group):
     labels, predicted, shares, groups = drawn(dataset, model, seed)
     rows = np.array([group in ("", own) for own in groups])
     return labels[rows], predicted[rows], shares[rows]
+
+
+def curves_of(shapes):
+    return [path for style, path in shapes if style.startswith("curve-")]
 
 
 @pytest.mark.reference
@@ -155,8 +165,14 @@ class TestPage:
                     share_text = "no text" if share != share else f"{100 * share:.1f} %"
                     assert "".join(cell) == f"{count:.4g}{share_text}"
 
-    def test_a_curve_for_every_training_group_and_class(self, page, tables):
-        curves = re.findall(r'<path class="curve-\w+" d="(M30 [^"]*)"', page)
+    def test_a_frame_for_every_drawing_in_the_order_of_the_data(self, page, drawings):
+        frames = re.findall(r'data-drawing="(\d+)"></svg>', page)
+        assert [*map(int, frames)] == [
+            place for place, (*_, shapes, _) in enumerate(drawings) if curves_of(shapes)
+        ]
+
+    def test_a_curve_for_every_training_group_and_class(self, drawings):
+        curves = [path for *_, shapes, _ in drawings for path in curves_of(shapes)]
         assert len(curves) == len(MODELS) * (3 + 2 + 3 * 3)
         for path in curves:
             by_training = [points_of(f"M{part}") for part in path.split("M")[1:]]

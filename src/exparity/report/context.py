@@ -54,8 +54,8 @@ class Content:
         unfolded: whether it is open when the page loads.
     """
 
-    values: Mapping[str, Any] = field(default_factory=dict)
-    data: Any = None
+    values: Mapping[str, object] = field(default_factory=dict)
+    data: object = None
     unfolded: bool = False
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import yaml
@@ -64,7 +63,7 @@ def _file_of(export: Export) -> str:
     return f"data/{export.name}.parquet"
 
 
-def _front_matter(context: Context, exports: list[Export]) -> dict[str, Any]:
+def _front_matter(context: Context, exports: list[Export]) -> dict[str, object]:
     """Return what the Hub reads of a card; the license is left to its author."""
     configs = [
         {"config_name": export.name, "data_files": _file_of(export)}

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -37,7 +37,7 @@ def _columns(table: str) -> pa.Schema:
 
 
 def write_tables(
-    exports: Sequence[Export], folder: Path, facts: Mapping[str, Any], failures: Failures
+    exports: Sequence[Export], folder: Path, facts: Mapping[str, object], failures: Failures
 ) -> None:
     """Write tables as CSV and Parquet, and those with a LaTeX form as LaTeX."""
     with new_folder(folder / "tables") as temporary:
@@ -52,7 +52,7 @@ def part_of(export: Export) -> str:
     return f"Table {export.name}"
 
 
-def _write_table(export: Export, folder: Path, facts: Mapping[str, Any]) -> None:
+def _write_table(export: Export, folder: Path, facts: Mapping[str, object]) -> None:
     save_export(export, folder, facts)
     if export.latex is not None:
         path = folder / f"{export.name}.tex"
@@ -198,6 +198,6 @@ def roc_export(study: Study, table: QualityTable) -> Export:
     return Export(file_name("roc", table.dataset), title, _columns("roc"), rows, digits=_DIGITS)
 
 
-def _latex(template: str, **values: Any) -> str:
+def _latex(template: str, **values: object) -> str:
     """Return a table as LaTeX for ``booktabs`` and ``xcolor`` (option ``table``)."""
     return text_environment().get_template(template).render(values)

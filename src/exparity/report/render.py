@@ -6,11 +6,11 @@ import base64
 import hashlib
 import json
 import math
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
 
 from jinja2 import Environment, Template
 from markupsafe import Markup
@@ -24,6 +24,10 @@ from exparity.report.templating import asset, html_environment
 
 _CORE = ("core.js", "address.js", "tables.js", "grids.js", "charts.js", "cell.js")
 _LAST = "start.js"
+_BETWEEN_CELLS = re.compile(r"(?<=>)\s+(?=</?(?:caption|t(?:able|body|d|foot|h|head|r))\b)")
+"""Blanks and line breaks before parts of tables, which nothing shows."""
+DIGITS = 6
+"""Significant digits of the numbers inside a page, as in its CSV tables; Parquet has all."""
 _BESIDE_GRID = 1 + [section.id for section in SECTIONS].index("causal_bias")
 """Place of the sections of analyses."""
 
@@ -50,15 +54,17 @@ def render_page(context: Context) -> str:
     parts = [drawn.get(section.id, _failed(section, context)) for section in sections]
     shown = [part for part in parts if part is not None]
     script = _script([section for section in sections if drawn.get(section.id)])
+    loader = asset("unpack.js")
     style = asset("page.css")
     failures = context.failures.reasons
     return environment.get_template("page.html.j2").render(
         shared,
         lineage="" if failures else current_run().lineage,
         failed=listed(failures),
-        policy=policy_of(script, style),
+        policy=policy_of(style, loader, script),
         style=Markup(style),
-        script=Markup(script),
+        script=packed(script),
+        loader=Markup(loader),
         sections=shown,
         data={part.id: part.data for part in shown if part.data is not None},
     )
@@ -75,13 +81,13 @@ class DrawnSection:
     data: Markup | None = None
 
 
-def _draw(section: Section, context: Context, shared: Mapping[str, Any]) -> DrawnSection | None:
+def _draw(section: Section, context: Context, shared: Mapping[str, object]) -> DrawnSection | None:
     """Return a section; None if it is left out."""
     content = section.build(context)
     if content is None:
         return None
     template = template_of(html_environment(), section)
-    body = Markup(template.render(shared, **content.values))
+    body = Markup(_BETWEEN_CELLS.sub("", template.render(shared, **content.values)))
     data = None if content.data is None else Markup(packed_json(content.data))
     return DrawnSection(section.id, section.title, content.unfolded, body, data)
 
@@ -103,14 +109,12 @@ def template_of(environment: Environment, section: Section) -> Template:
 def _script(sections: Sequence[Section]) -> str:
     """Return the script of a page."""
     files = [*_CORE, *(section.script for section in sections if section.script), _LAST]
-    script = "\n".join(asset(name) for name in files)
-    assert "</script" not in script.lower()
-    return script
+    return "\n".join(asset(name) for name in files)
 
 
-def policy_of(script: str, style: str) -> str:
-    """Return a content security policy for this very script, if any, and style."""
-    allowed = _hash(script) if script else "'none'"
+def policy_of(style: str, *scripts: str) -> str:
+    """Return a content security policy for this very style, and for scripts, if any."""
+    allowed = " ".join(map(_hash, scripts)) or "'none'"
     return (
         f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -122,22 +126,27 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def packed_json(value: Any) -> str:
-    """Return data as compact JSON, deflated (RFC 1950) and in Base64, which is safe in any element.
+def packed_json(value: object) -> str:
+    """Return data as compact JSON, packed.
 
-    Numbers are written so that reading gives them back exactly. NaN becomes ``null``, infinity
-    the text ``inf`` or ``-inf``. Control characters in text are written out.
+    Numbers have :data:`DIGITS` significant digits, more than a page shows. NaN becomes ``null``,
+    infinity the text ``inf`` or ``-inf``. Control characters in text are written out.
     """
     text = json.dumps(_plain(value), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return packed(text)
+
+
+def packed(text: str) -> str:
+    """Return text deflated (RFC 1950) and in Base64, which ``unpack.js`` reverses."""
     return base64.b64encode(zlib.compress(text.encode("utf-8"), 9)).decode("ascii")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, str):
         return visible(value, keep="\n\t")
     if isinstance(value, float):
         if math.isfinite(value):
-            return value
+            return float(f"{value:.{DIGITS}g}")
         return None if value != value else "inf" if value > 0 else "-inf"
     if isinstance(value, Mapping):
         return {_plain(str(key)): _plain(item) for key, item in value.items()}

@@ -31,7 +31,7 @@ def render_summary(context: Context) -> str:
         .render(
             study=study,
             version=version("exparity"),
-            policy=policy_of("", style),
+            policy=policy_of(style),
             style=Markup(style),
             measured=measured(study),
             conclusions=conclusions_of(context),

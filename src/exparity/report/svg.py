@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from itertools import groupby, pairwise
 
 import numpy as np
 from markupsafe import Markup, escape
@@ -21,6 +20,7 @@ from exparity.types import FloatArray
 
 Point = tuple[float, float]
 _STEPS_PER_PIXEL = 2
+_FLAT = 0.4  # pixels from a straight line that nobody sees
 _LABEL_ABOVE = 4  # pixels from the baseline of a number to the middle of its digits
 _BESIDE = 6  # pixels between an axis and its numbers
 _BELOW = 16
@@ -70,7 +70,7 @@ class Drawing:
     shapes: Sequence[Shape] = ()
     words: Sequence[Words] = ()
 
-    def data(self) -> list[Any]:
+    def data(self) -> list[object]:
         """Return it for a script: width, height, shapes and words, without titles."""
         return [
             self.width,
@@ -81,28 +81,41 @@ class Drawing:
 
     def markup(self, label: str) -> Markup:
         """Return it as SVG, one image to screen readers by its label, or hidden without one."""
-        size = Markup('width="{0:g}" height="{1:g}" viewBox="0 0 {0:g} {1:g}"').format(
-            self.width, self.height
-        )
-        parts = [_shape_markup(shape) for shape in self.shapes]
+        parts = [
+            _titled(title, shapes)
+            for title, shapes in groupby(self.shapes, lambda shape: shape.title)
+        ]
         parts += [
             Markup('<text class="{}" x="{:g}" y="{:g}">{}</text>').format(
                 words.style, words.x, words.y, visible(words.text)
             )
             for words in self.words
         ]
+        return self._start(label) + Markup("").join(parts) + Markup("</svg>")
+
+    def frame(self, label: str, place: int) -> Markup:
+        """Return its empty SVG, into which a script draws the drawing of a place in its data."""
+        return self._start(label, Markup(' data-drawing="{}"').format(place)) + Markup("</svg>")
+
+    def _start(self, label: str, attribute: str = "") -> Markup:
+        """Return the opening tag of its SVG."""
+        size = Markup('width="{0:g}" height="{1:g}" viewBox="0 0 {0:g} {1:g}"').format(
+            self.width, self.height
+        )
         hidden = Markup('aria-hidden="true"')
         image = Markup('role="img" aria-label="{}"').format(visible(label)) if label else hidden
-        start = Markup('<svg class="plot" {} {}>').format(size, image)
-        return start + Markup("").join(parts) + Markup("</svg>")
+        return Markup('<svg class="plot" {} {}{}>').format(size, image, attribute)
 
 
-def _shape_markup(shape: Shape) -> Markup:
-    """Return a shape as SVG."""
-    start = Markup('<path class="{}" d="{}"').format(shape.style, shape.path)
-    if not shape.title:
-        return start + Markup("/>")
-    return start + Markup("><title>{}</title></path>").format(escape(visible(shape.title)))
+def _titled(title: str, shapes: Iterable[Shape]) -> Markup:
+    """Return shapes that share a title, or have none, as SVG."""
+    paths = [
+        Markup('<path class="{}" d="{}"/>').format(shape.style, shape.path) for shape in shapes
+    ]
+    content = Markup("").join(paths)
+    if not title:
+        return content
+    return Markup("<g><title>{}</title>{}</g>").format(escape(visible(title)), content)
 
 
 @dataclass(frozen=True)
@@ -176,9 +189,9 @@ def horizontal_axis(scale: Scale, top: float, bottom: float, most: int = 5) -> D
 def line(points: Iterable[Point], *, closed: bool = False) -> str:
     """Return path data that joins points by straight lines, in whole steps of half a pixel.
 
-    Points that lie straight between their neighbours are left out.
+    Points within :data:`_FLAT` of the line between others are left out.
     """
-    corners = [(_steps(x), _steps(y)) for x, y in points]
+    corners = [(_steps(x), _steps(y)) for x, y in _corners(list(points))]
     if not corners:
         return ""
     moves: list[tuple[int, int]] = []
@@ -190,9 +203,44 @@ def line(points: Iterable[Point], *, closed: bool = False) -> str:
         if move != (0, 0):
             moves.append(move)
     parts = [f"M{_pixels(corners[0][0])}", _pixels(corners[0][1])]
-    for place, (right, down) in enumerate(moves):
-        parts += [("" if place else "l") + _pixels(right), _pixels(down)]
+    is_sloping = False
+    for right, down in moves:
+        was_sloping = is_sloping
+        is_sloping = bool(right and down)
+        if is_sloping:
+            parts += [("" if was_sloping else "l") + _pixels(right), _pixels(down)]
+        else:
+            parts.append(f"h{_pixels(right)}" if right else f"v{_pixels(down)}")
     return _joined(parts) + "z" * closed
+
+
+def _corners(points: Sequence[Point]) -> list[Point]:
+    """Return the points without which a line would look otherwise (Ramer, Douglas and Peucker)."""
+    if len(points) < 3:
+        return list(points)
+    places = np.asarray(points, dtype=np.float64)
+    kept = {0, len(points) - 1}
+    parts = [(0, len(points) - 1)]
+    while parts:
+        first, last = parts.pop()
+        if last - first < 2:
+            continue
+        distances = _distances(places[first + 1 : last], places[first], places[last])
+        farthest = int(distances.argmax())
+        if distances[farthest] > _FLAT:
+            middle = first + 1 + farthest
+            kept.add(middle)
+            parts += [(first, middle), (middle, last)]
+    return [points[place] for place in sorted(kept)]
+
+
+def _distances(places: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray:
+    """Return how far (n, 2) places are from the line between two others, in pixels."""
+    way = end - start
+    squared = float(way @ way)
+    shares = np.clip((places - start) @ way / squared, 0.0, 1.0) if squared else np.zeros(1)
+    distances: FloatArray = np.hypot(*(places - start - shares[:, None] * way).T)
+    return distances
 
 
 def _is_straight(move: tuple[int, int], after: tuple[int, int]) -> bool:
@@ -231,5 +279,5 @@ def _joined(parts: Sequence[str]) -> str:
     """Return numbers and commands with a blank where one number would run into the next."""
     text = parts[0]
     for part in parts[1:]:
-        text += part if part[0] in "-lh" else f" {part}"
+        text += part if part[0] in "-lhv" else f" {part}"
     return text

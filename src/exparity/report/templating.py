@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from functools import cache, partial
 from importlib.resources import files
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -13,6 +14,8 @@ from markupsafe import Markup, escape
 from exparity.core.escaping import visible
 from exparity.core.formats import coverage, duration, percent, signed
 
+_COMMENT = re.compile(r"^[ \t]*(?:/\*.*?\*/[ \t]*$|//[^\n]*)", re.DOTALL | re.MULTILINE)
+"""A comment in a script or a style sheet that has its lines to itself."""
 _LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -37,7 +40,7 @@ def latex_escape(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in visible(text))
 
 
-def _visible(value: Any) -> Any:
+def _visible(value: object) -> object:
     """Return text, markup as well, with its control characters written out."""
     return type(value)(visible(value, keep="\n\t")) if isinstance(value, str) else value
 
@@ -47,10 +50,18 @@ def _breakable(id: str) -> Markup:
     return escape(id).replace("_", Markup("_<wbr>"))
 
 
+def _pretty_json(value: object) -> Markup:
+    """Return JSON on several lines, as text of an element: quotes need no escape there."""
+    return Markup(html.escape(json.dumps(value, indent=1), quote=False))
+
+
 @cache
 def asset(name: str) -> str:
-    """Return the text of a file under ``assets``."""
-    return (files("exparity.report") / "assets" / name).read_text(encoding="utf-8")
+    """Return the text of a file under ``assets``; of code, without comments and indentation."""
+    text = (files("exparity.report") / "assets" / name).read_text(encoding="utf-8")
+    if not name.endswith((".js", ".css")):
+        return text
+    return re.sub(r"\n\s+", "\n", _COMMENT.sub("", text))
 
 
 _environment = partial(
@@ -69,7 +80,7 @@ def html_environment() -> Environment:
     environment = _environment(autoescape=True, finalize=_visible)
     environment.filters |= {"percent": percent, "signed": signed, "duration": duration}
     environment.filters |= {"coverage": coverage, "breakable": _breakable}
-    environment.filters["pretty_json"] = partial(json.dumps, indent=2)
+    environment.filters["pretty_json"] = _pretty_json
     return environment
 
 

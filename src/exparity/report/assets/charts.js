@@ -7,14 +7,19 @@ const charts = (() => {
     return node;
   };
 
-  /** A drawing as SVG; `more` are shapes to lie on it. Words beside it say what it shows. */
-  function svg([width, height, shapes, words], more = []) {
-    const root = element("svg", { class: "plot", width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
-    root.append(
+  /** Draw into a frame; `more` are shapes to lie on the drawing. */
+  function draw(frame, [, , shapes, words], more = []) {
+    frame.replaceChildren(
       ...[...shapes, ...more].map(([style, d]) => element("path", { class: style, d })),
       ...words.map(([style, x, y, text]) => element("text", { class: style, x, y }, text)),
     );
-    return root;
+    return frame;
+  }
+
+  /** A drawing as SVG. Words beside it say what it shows. */
+  function svg(drawing, more) {
+    const [width, height] = drawing;
+    return draw(element("svg", { class: "plot", width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }), drawing, more);
   }
 
   /** What the colours of groups mean. */
@@ -32,5 +37,5 @@ const charts = (() => {
       make("p", { class: "unit" }, unit),
     ].filter(Boolean);
   }
-  return { svg, panels };
+  return { draw, svg, panels };
 })();

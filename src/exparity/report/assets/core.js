@@ -10,9 +10,7 @@ const sections = {};
 const data = (() => {
   const parsed = {};
   async function unpack(node) {
-    const packed = Uint8Array.from(atob(node.textContent), (character) => character.charCodeAt(0));
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-    parsed[node.dataset.section] = await new Response(stream).json();
+    parsed[node.dataset.section] = await unpacked(node).json();
   }
   const read = (id) => parsed[id] ?? null;
   read.unpacked = Promise.all([...document.querySelectorAll("script[data-section]")].map(unpack));

@@ -101,8 +101,4 @@ async function start() {
   });
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
 }
-start().catch((error) => {
-  console.error(error);
-  const note = `Plots and controls do not work in this browser: ${error}`;
-  document.getElementById("main").prepend(make("p", { class: "callout", role: "alert" }, note));
-});
+start().catch(failed);

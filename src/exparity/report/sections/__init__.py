@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import product
 
 from exparity.costs.forecast import totals
 from exparity.data import DATASETS
@@ -102,8 +103,21 @@ def _classifiers(context: Context) -> Content | None:
     tables = context.quality_tables
     if not tables:
         return None
-    drawn = {"roc_chart": roc_chart, "curve_style": curve_style}
-    return Content({"quality_tables": tables, **drawn})
+    drawings = {
+        (table.dataset, model, class_name): roc_chart(table, model, class_name)
+        for table in tables
+        if table.is_drawn
+        for model, class_name in product(table.models, table.shown_classes)
+    }
+    return Content(
+        {
+            "quality_tables": tables,
+            "drawings": drawings,
+            "places": {ids: place for place, ids in enumerate(drawings)},
+            "curve_style": curve_style,
+        },
+        data=[drawing.data() for drawing in drawings.values()],
+    )
 
 
 def _causal_bias(context: Context) -> Content | None:
@@ -189,7 +203,7 @@ SECTIONS = (
     ),
     Section(WRITTEN, "Self-explanations", _self_explanations),
     Section("accuracy", "Accuracy", _accuracy),
-    Section("classifiers", "Quality of the classifiers", _classifiers),
+    Section("classifiers", "Quality of the classifiers", _classifiers, script="classifiers.js"),
     Section("bias", "Model bias", _bias),
     Section("causal_bias", "Statistical and causal bias", _causal_bias),
     Section("published", "Beside published numbers", _published),

@@ -64,6 +64,8 @@ def _mathml(tex: str) -> Markup:
     # Its own text is not escaped: text in \text{} would be markup.
     for element in formula.iter():
         element.text = html.unescape(element.text or "")
+    # In HTML, elements of MathML need no name space.
+    formula.attrib.pop("xmlns", None)
     return Markup(tostring(formula, encoding="unicode"))
 
 
@@ -76,7 +78,7 @@ def source_html(text: str) -> Markup:
     return Markup(_DOI.sub(link, str(escape(text))))
 
 
-def _entries(names: Mapping[str, str], registry: Registry[Any]) -> list[dict[str, Any]]:
+def _entries(names: Mapping[str, str], registry: Registry[Any]) -> list[dict[str, object]]:
     """Return the methods or metrics of a study in words, with the ids of their instances."""
     return [
         {
@@ -90,7 +92,7 @@ def _entries(names: Mapping[str, str], registry: Registry[Any]) -> list[dict[str
     ]
 
 
-def _statistics() -> list[dict[str, Any]]:
+def _statistics() -> list[dict[str, object]]:
     return [
         {"name": name, "text": to_html(entry["text"]), "source": source_html(entry["source"])}
         for name, entry in yaml.safe_load(asset("statistics.yaml")).items()

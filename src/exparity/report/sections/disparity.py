@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from exparity.core.formats import coverage, signed
 from exparity.report.charts import effects_chart
@@ -175,14 +175,14 @@ def _coloured(text: str, below: str, strength: int, side: str, *, strong: bool) 
     return CellStyle(text, below, style, side, strong)
 
 
-def cell_data(tables: Sequence[Table], threshold: float) -> dict[str, Any]:
+def cell_data(tables: Sequence[Table], threshold: float) -> dict[str, object]:
     """Return cells and tests as columns; the tests of cell i are ``start[i]`` to ``start[i+1]``.
 
     Cells are numbered through all tables, row by row. How cells look in each view is under its
     name, what depends on the quantity alone under ``quantity.column``.
     """
-    cells: dict[str, list[Any]] = defaultdict(list)
-    views: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    cells: dict[str, list[object]] = defaultdict(list)
+    views: dict[str, list[dict[str, object]]] = defaultdict(list)
     tests: list[Row] = []
     excess: list[Row] = []
     for number, table in enumerate(tables):
@@ -212,11 +212,11 @@ def cell_data(tables: Sequence[Table], threshold: float) -> dict[str, Any]:
     }
 
 
-def _facts_of(cell: Cell, threshold: float) -> dict[str, Any]:
+def _facts_of(cell: Cell, threshold: float) -> dict[str, object]:
     """Return the sentences and verdicts of a cell's dialog."""
     verdicts = cell.verdicts
     row = cell.standing
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         "moved": moved(verdicts),
         "certainty": only_certainty(verdicts, threshold),
         "skill": skill_line(verdicts.skill),
@@ -232,7 +232,7 @@ def _facts_of(cell: Cell, threshold: float) -> dict[str, Any]:
     return facts
 
 
-def view_names(study: Study) -> dict[str, Any]:
+def view_names(study: Study) -> dict[str, object]:
     """Return the names of methods and metrics for scripts, by id."""
     return {
         "methods": {method: study.display("method", method) for method in study.methods},

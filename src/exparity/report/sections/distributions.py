@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import chain, product
-from typing import Any
 
 from exparity.report.charts import violins, violins_axis
 from exparity.report.context import Content, Context
@@ -37,7 +36,7 @@ def build(context: Context) -> Content | None:
     )
 
 
-def _cell(by_seed: list[Distribution | None]) -> dict[str, Any] | None:
+def _cell(by_seed: list[Distribution | None]) -> dict[str, object] | None:
     """Return the axis of a cell, and the numbers and the violins of each of its seeds."""
     there = [distribution for distribution in by_seed if distribution is not None]
     if not there:

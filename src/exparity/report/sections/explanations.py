@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain, product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,8 @@ from exparity.report.rows import ExplanationRow, TextRow
 from exparity.report.scores import ExampleScores
 from exparity.report.sections.disparity import view_names
 
+_DIGITS = 3
+"""Digits of the largest attribution of a text; shades and labels of tokens need no more."""
 SETS_PER_CLASSIFIER = 40
 SETS_IN_ALL = 800
 """Bounds of the sample: matched sets, or single examples of datasets without sets."""
@@ -93,10 +96,10 @@ class _Sample:
     classes: Sequence[str]
     methods: Sequence[str]
     metrics: Sequence[str]
-    sets: Sequence[Sequence[Mapping[str, Any]]]
+    sets: Sequence[Sequence[Mapping[str, object]]]
     n_available: int
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """Return it for the script."""
         return {
             "dataset": self.classifier.dataset,
@@ -223,7 +226,7 @@ class _Members:
         name: str,
         scores: Mapping[tuple[str, str], ExampleScores],
         metrics: Sequence[str],
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Return an example for the script."""
         return {
             **_example(self._texts[name], self._predictions[name]),
@@ -290,35 +293,43 @@ def _disparities(
     return {name: float(np.mean(d)) if d else 0.0 for name, d in differences.items()}
 
 
-def _example(text: TextRow, prediction: Prediction) -> dict[str, Any]:
+def _example(text: TextRow, prediction: Prediction) -> dict[str, object]:
     marked = text.rationale
     return {
         "id": text.example_id,
         "group": text.group,
         "label": text.label,
         "predicted": prediction.predicted,
-        "probabilities": [_short(p) for p in prediction.probabilities],
+        "probabilities": _alike(prediction.probabilities),
         "words": text.all_words,
         **({"second": len(text.words)} if text.words_b else {}),
         "rationale": None if marked is None else [i for i, yes in enumerate(marked) if yes],
     }
 
 
-def _explanations(explanations: Sequence[ExplanationRow | None]) -> dict[str, Any]:
-    """Return tokens, which all methods share, and the attributions of each method."""
+def _explanations(explanations: Sequence[ExplanationRow | None]) -> dict[str, object]:
+    """Return tokens of words, which all methods share, and the attributions of each method."""
     first = next((row for row in explanations if row is not None), None)
-    tokens = [] if first is None else first.tokens
+    if first is None:
+        return {"tokens": [], "word_ids": [], "attributions": [None] * len(explanations)}
+    chosen = [place for place, word in enumerate(first.word_ids) if word >= 0]
     return {
-        "tokens": tokens,
-        "word_ids": [] if first is None else first.word_ids,
+        "tokens": [first.tokens[place] for place in chosen],
+        "word_ids": [first.word_ids[place] for place in chosen],
         "attributions": [
             # What does not line up is not shown.
-            [_short(x) for x in row.scores] if row is not None and row.tokens == tokens else None
+            _alike([row.scores[place] for place in chosen])
+            if row is not None and row.tokens == first.tokens
+            else None
             for row in explanations
         ],
     }
 
 
-def _short(value: float) -> float:
-    """Return a float32 with the fewest digits that give it back."""
-    return float(str(np.float32(value)))
+def _alike(values: Sequence[float]) -> list[float]:
+    """Return values with as many decimals as leave :data:`_DIGITS` digits of the largest one."""
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    if not largest:
+        return list(values)
+    decimals = _DIGITS - 1 - math.floor(math.log10(largest))
+    return [round(value, decimals) for value in values]

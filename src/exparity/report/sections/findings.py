@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from exparity.report.cautions import dependence_sentences, finding_cautions, small_samples
 from exparity.report.conclusions import conclusions_of, in_lines
@@ -30,7 +29,7 @@ _COUNTED = {
 """Beginnings of the lines on how many verdicts are decided."""
 
 
-def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
+def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, object]:
     """Return the variables of the findings' template."""
     cells = [cell for table in tables for cell in table.cells.values()]
     rows = [cell.standing for cell in cells if cell.standing is not None]

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.grid import Grid
@@ -141,7 +140,7 @@ def build(context: Context) -> Content:
     )
 
 
-def _answers(context: Context) -> dict[str, Any]:
+def _answers(context: Context) -> dict[str, object]:
     """Return the variables on the answers and the pictures beside them."""
     study = context.study
     panels = picture_of(study)
@@ -160,7 +159,7 @@ def _answers(context: Context) -> dict[str, Any]:
     }
 
 
-def _judgements(study: Study) -> dict[str, Any]:
+def _judgements(study: Study) -> dict[str, object]:
     """Return the variables on verdicts and how many cells have each."""
     threshold = study.statistics.threshold
     alpha = study.statistics.alpha
@@ -186,7 +185,7 @@ def _judgements(study: Study) -> dict[str, Any]:
     }
 
 
-def _about_the_run(context: Context) -> dict[str, Any]:
+def _about_the_run(context: Context) -> dict[str, object]:
     """Return the variables on settings, versions and devices, and the warnings."""
     settings = {f"{kind}s": settings_of(context.origins, kind) for kind in SETTLED}
     versioned = versions(context.origins)

@@ -84,9 +84,8 @@ class TestData:
                     of_words = np.flatnonzero(np.asarray(row["word_ids"]) >= 0)
                     assert member["tokens"] == list(row["tokens"][of_words])
                     attributions = list(row["scores"][of_words])
-                    step = 5e-3 * float(
-                        max(map(abs, attributions))
-                    )  # three digits
+                    largest = float(max(map(abs, attributions)))
+                    step = 5e-3 * largest  # of three digits
                     assert member["attributions"][m] == pytest.approx(attributions, abs=step)
                     for k, metric in enumerate(sample["metrics"]):
                         key = (*place, metric, 0, member["id"])

@@ -67,7 +67,7 @@ class TestOurs:
         assert {(m.model, m.method) for m in found.values()} == {("albert_large", "zari_w_cda")}
         mixed = found["cg_fpr_rms"]
         assert (mixed.ours, mixed.runs) == (pytest.approx(0.0005), 2)
-        assert mixed.note == comparison.study.facts["mixed"]
+        assert mixed.note == comparison.study.facts.mixed
         assert not found["sg_tpr_rms"].note
         assert found["sg_tpr_rms"].ours == pytest.approx(0.1)  # an RMS has no sign
         text = comparison_summary(comparison)

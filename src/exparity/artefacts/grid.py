@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from exparity.artefacts.columns import records
 from exparity.core.errors import InputError
 from exparity.core.settings import Controls, Report, StudyStatistics
 from exparity.core.strict import canonical
@@ -17,6 +18,24 @@ from exparity.core.validation import read_settings
 GRID = "grid.json"
 """File of the results folder that holds the grid of the last run, and a digest of it."""
 _DIGEST = "sha256"
+
+
+@dataclass(frozen=True)
+class _Written:
+    """The keys that each grid.json has, as JSON has their values."""
+
+    pairs: list[list[str]]
+    seeds: list[int]
+    methods: dict[str, str]
+    metrics: dict[str, str]
+    analyses: dict[str, list[list[str]]]
+    title: str
+    datasets: dict[str, str]
+    models: dict[str, str]
+    study: str
+    statistics: dict[str, Any]
+    controls: dict[str, Any]
+    report: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -62,21 +81,22 @@ class Grid:
             InputError: a key is missing or holds another kind of value; it begins with ``where``.
         """
         try:
+            (written,) = records(_Written, [values])
             return cls(
-                pairs=[(str(dataset), str(model)) for dataset, model in values["pairs"]],
-                seeds=[int(seed) for seed in values["seeds"]],
-                methods=dict(values["methods"]),
-                metrics=dict(values["metrics"]),
+                pairs=[(str(dataset), str(model)) for dataset, model in written.pairs],
+                seeds=[int(seed) for seed in written.seeds],
+                methods=dict(written.methods),
+                metrics=dict(written.metrics),
                 left_out=values.get("left_out", {}),
                 unmeasured=values.get("unmeasured", {}),
-                analyses={name: [*map(tuple, cells)] for name, cells in values["analyses"].items()},
-                title=values["title"],
-                datasets=dict(values["datasets"]),
-                models=dict(values["models"]),
-                study=values["study"],
-                statistics=read_settings(StudyStatistics, values["statistics"], where),
-                controls=read_settings(Controls, values["controls"], where),
-                report=read_settings(Report, values["report"], where),
+                analyses={name: [*map(tuple, cells)] for name, cells in written.analyses.items()},
+                title=written.title,
+                datasets=dict(written.datasets),
+                models=dict(written.models),
+                study=written.study,
+                statistics=read_settings(StudyStatistics, written.statistics, where),
+                controls=read_settings(Controls, written.controls, where),
+                report=read_settings(Report, written.report, where),
             )
         except KeyError as error:
             raise InputError(f"{where}: {error.args[0]} is missing; run `snakemake`") from None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from exparity.core.errors import InputError, shown
-from exparity.core.validation import words_of
+from exparity.core.validation import faults_of, words_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,7 +71,7 @@ def checked_value(value: Any, annotation: Any, name: str) -> Any:
     try:
         _adapter(annotation).validate_python(value)
     except ValidationError as error:
-        raise InputError(f"{name}: {words_of(error.errors())}") from None
+        raise InputError(f"{name}: {words_of(faults_of(error))}") from None
     return value
 
 

@@ -27,7 +27,14 @@ from typing import Any, Generic, TypeVar
 from pydantic import ConfigDict, ValidationError, dataclasses
 
 from exparity.core.errors import ExparityError, InputError, reason_of, require_known, shown
-from exparity.core.validation import Settings, complete, defaults_of, options_of, words_of
+from exparity.core.validation import (
+    Settings,
+    complete,
+    defaults_of,
+    faults_of,
+    options_of,
+    words_of,
+)
 
 Facts = TypeVar("Facts")
 SLUG = re.compile(r"[a-z][a-z0-9_]*")
@@ -138,8 +145,8 @@ class Registry(Generic[Facts]):
             try:
                 self._checked_facts(**facts)
             except ValidationError as error:
-                fault = error.errors()[0]
-                place = ".".join(map(str, fault["loc"]))
+                fault = faults_of(error)[0]
+                place = ".".join(map(str, fault.steps))
                 raise InputError(f"{where}: {place}: {words_of([fault])}") from None
             if not (function.__doc__ or "").strip():
                 raise InputError(f"{where}: needs a docstring; its first line is shown to users")

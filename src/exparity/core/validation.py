@@ -14,7 +14,16 @@ import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    NamedTuple,
+    TypeVar,
+    get_args,
+    get_origin,
+)
 
 from annotated_types import MinLen
 from pydantic import (
@@ -213,9 +222,41 @@ def _filled(annotation: Any) -> Any:
     return origin[tuple(map(_filled, args))] if origin is Mapping else annotation
 
 
+class Fault(NamedTuple):
+    """What pydantic says of a value.
+
+    Attributes:
+        kind: name of the fault, such as ``missing``.
+        steps: keys, positions and branches of unions that lead to it.
+        value: what was found.
+        message: what should be there.
+        error: the error that a check of ours raised, if it did.
+    """
+
+    kind: str
+    steps: tuple[int | str, ...]
+    value: Any
+    message: str
+    error: object = None
+
+
+def faults_of(error: ValidationError) -> list[Fault]:
+    """Return the faults of values."""
+    return [
+        Fault(
+            fault["type"],
+            fault["loc"],
+            fault["input"],
+            fault["msg"],
+            fault.get("ctx", {}).get("error"),
+        )
+        for fault in error.errors(include_url=False)
+    ]
+
+
 def _lines(kind: Any, error: ValidationError, values: Any, where: str) -> list[str]:
     """Return a line for each fault: its place, why it is one, and the value."""
-    by_place = grouped(error.errors(include_url=False), lambda fault: _place(fault, values))
+    by_place = grouped(faults_of(error), lambda fault: _place(fault, values))
     noun = "key" if where.endswith(":") else "option"
     head = where.rstrip(":")
     stem = where if where.endswith(":") or not where else f"{where}."
@@ -225,10 +266,10 @@ def _lines(kind: Any, error: ValidationError, values: Any, where: str) -> list[s
         if any(other != place and other[: len(place)] == place for other in by_place):
             continue
         wrong_type = ("_type", "literal_error")
-        others = [fault for fault in faults if not str(fault["type"]).endswith(wrong_type)]
+        others = [fault for fault in faults if not fault.kind.endswith(wrong_type)]
         faults = others or faults
         path = re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", ".".join(map(str, place)))
-        if faults[0]["type"] == "extra_forbidden":
+        if faults[0].kind == "extra_forbidden":
             hint = did_you_mean(str(place[-1]), _keys(kind, place[:-1]))
             lines.append(": ".join(filter(None, (head, f"unknown {noun} '{path}'; {hint}"))))
         else:
@@ -237,9 +278,9 @@ def _lines(kind: Any, error: ValidationError, values: Any, where: str) -> list[s
     return lines
 
 
-def _place(fault: Any, values: Any) -> tuple[Any, ...]:
+def _place(fault: Fault, values: Any) -> tuple[Any, ...]:
     """Return the keys and positions that lead to a fault, without the branches of unions."""
-    steps = fault["loc"]
+    steps = fault.steps
     if steps[-1:] == ("[key]",):
         steps = steps[:-2]
     place: list[Any] = []
@@ -248,7 +289,7 @@ def _place(fault: Any, values: Any) -> tuple[Any, ...]:
         if inside or (isinstance(values, list | tuple) and isinstance(step, int)):
             place.append(step)
             values = values[step]
-    if fault["type"] == "missing":
+    if fault.kind == "missing":
         place.append(steps[-1])
     return tuple(place)
 
@@ -269,24 +310,24 @@ def _blocks(annotation: Any) -> Iterator[type[Settings]]:
         yield from _blocks(part)
 
 
-def words_of(faults: Sequence[Any]) -> str:
+def words_of(faults: Sequence[Fault]) -> str:
     """Return what pydantic says of a value, the value, and how YAML has numbers."""
     fault = faults[0]
-    value = fault["input"]
-    if fault["type"] == "value_error":
-        return str(fault["ctx"]["error"])
-    reasons = dict.fromkeys(fault["msg"] for fault in faults)
+    value = fault.value
+    if fault.kind == "value_error":
+        return str(fault.error)
+    reasons = dict.fromkeys(fault.message for fault in faults)
     reason = " or ".join(reasons).replace(" or Input should be ", " or ")
-    if fault["type"] == "missing":
+    if fault.kind == "missing":
         return reason
-    kinds = {fault["type"] for fault in faults}
+    kinds = {fault.kind for fault in faults}
     is_number = kinds & {"int_type", "float_type"}
     hint = ""
     if isinstance(value, bool) and "string_type" in kinds:
         hint = "; YAML reads yes, no, on and off as true and false: put names in quotes"
     if is_number and isinstance(value, str) and _NUMBER.fullmatch(value):
         hint = "; write powers as 1.0e-3" if "e" in value.lower() else "; write it without quotes"
-    return f"{reason}, found {shown(value)}{hint or _form_meant(fault['type'], value)}"
+    return f"{reason}, found {shown(value)}{hint or _form_meant(fault.kind, value)}"
 
 
 def _form_meant(fault: str, value: Any) -> str:

@@ -20,6 +20,7 @@ from torch.nn.functional import cross_entropy
 from torch.nn.utils import clip_grad_norm_
 from torch.utils.data import DataLoader
 
+from exparity.artefacts.columns import records
 from exparity.core.device import is_out_of_memory, require_bf16, resolve_device
 from exparity.core.errors import ExparityError, InputError
 from exparity.core.progress import Progress
@@ -42,6 +43,42 @@ class Item(NamedTuple):
     label: int
     weight: float = 1.0
     token_types: list[int] | None = None
+
+
+class _Batch(NamedTuple):
+    """Rows that a step trains on: what the model takes, and classes and weights of examples."""
+
+    inputs: dict[str, torch.Tensor]
+    labels: torch.Tensor
+    weights: torch.Tensor
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.labels)
+
+    def part(self, rows: slice) -> _Batch:
+        """Return some rows of it."""
+        inputs = {name: value[rows] for name, value in self.inputs.items()}
+        return _Batch(inputs, self.labels[rows], self.weights[rows])
+
+
+@dataclass(frozen=True)
+class _State:
+    """What a training continues with, beside weights and moments, as plain values.
+
+    Attributes:
+        epoch: epochs that are finished.
+        history: their records.
+        scaler: state of the scaler of losses.
+        threads: that torch computes with.
+        most_tokens: tokens of a batch that fit into memory at once; None if all did.
+    """
+
+    epoch: int
+    history: list[dict[str, Any]]
+    scaler: dict[str, Any]
+    threads: int
+    most_tokens: int | None
 
 
 @dataclass(frozen=True)
@@ -135,7 +172,7 @@ class TrainingLoop:
                 if self.training.patience is not None and since_best >= self.training.patience:
                     log.info("no better validation loss for %s epochs", self.training.patience)
                     break
-                batches: object = DataLoader(
+                batches: DataLoader[Any] = DataLoader(
                     items,  # type: ignore[arg-type]
                     batch_size=self.training.batch_size,
                     sampler=_order(len(items), per_epoch, self.seed, epoch),
@@ -151,7 +188,7 @@ class TrainingLoop:
     def _epoch(
         self,
         epoch: int,
-        batches: Any,
+        batches: DataLoader[Any],
         held_out: list[Item],
         rate_at: Callable[[int], float],
         progress: Progress,
@@ -169,7 +206,7 @@ class TrainingLoop:
             rate = rate_at(step)
             loss, hits = self._step(batch, rate)
             self._require_finite(loss, epoch, step, rate)
-            size = len(batch["labels"])
+            size = batch.n_rows
             loss_sum += loss * size
             correct += hits
             seen += size
@@ -192,7 +229,7 @@ class TrainingLoop:
             seconds=time.monotonic() - start,
         )
 
-    def _step(self, batch: dict[str, torch.Tensor], rate: float) -> tuple[float, int]:
+    def _step(self, batch: _Batch, rate: float) -> tuple[float, int]:
         """Take one optimiser step; return the loss and the number of hits before it."""
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -204,37 +241,34 @@ class TrainingLoop:
         self.optimizer.zero_grad()
         return result
 
-    def _loss(self, part: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    def _loss(self, part: _Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the mean loss of examples, and the number of correct predictions."""
-        inputs = {name: value for name, value in part.items() if name != "weights"}
         precision = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(self.training.precision)
         with torch.autocast(self.device.type, precision, enabled=precision is not None):
-            output = self.model(**inputs)
+            output = self.model(**part.inputs, labels=part.labels)
         loss = output.loss
         if self.weighted:
             losses = output.get("losses")
             if losses is None:
-                losses = cross_entropy(output.logits.float(), part["labels"], reduction="none")
-            loss = (part["weights"] * losses).mean()
-        return loss, (output.logits.argmax(-1) == part["labels"]).sum()
+                losses = cross_entropy(output.logits.float(), part.labels, reduction="none")
+            loss = (part.weights * losses).mean()
+        return loss, (output.logits.argmax(-1) == part.labels).sum()
 
-    def _run(self, batch: dict[str, torch.Tensor]) -> tuple[float, int]:
+    def _run(self, batch: _Batch) -> tuple[float, int]:
         """Return the loss and hits of a batch, run in as many parts as memory needs.
 
         Each process of the team runs its rows; gradients are those of the whole batch.
         """
-        n_rows = len(batch["labels"])
-        rows = self.team.rows(n_rows)
-        batch = {name: value[rows] for name, value in batch.items()}
-        loss, hits = self._run_in_memory(batch, n_rows)
+        n_rows = batch.n_rows
+        loss, hits = self._run_in_memory(batch.part(self.team.rows(n_rows)), n_rows)
         if torch.is_grad_enabled():
             self.team.add_gradients(self.trained)
         loss, total_hits = self.team.total(loss, hits)
         return loss, int(total_hits)
 
-    def _run_in_memory(self, batch: dict[str, torch.Tensor], n_rows: int) -> tuple[float, int]:
+    def _run_in_memory(self, batch: _Batch, n_rows: int) -> tuple[float, int]:
         """Return the part of a batch of ``n_rows`` rows in the loss, and its hits."""
-        rows, width = batch["input_ids"].shape
+        rows, width = batch.inputs["input_ids"].shape
         on_gpu = [self.device] if self.device.type == "cuda" else []
         while True:
             height = rows if self.most_tokens is None else max(1, self.most_tokens // width)
@@ -260,16 +294,14 @@ class TrainingLoop:
                 torch.cuda.empty_cache()
                 torch.cuda.set_rng_state(state, gpu)
 
-    def _run_parts(
-        self, batch: dict[str, torch.Tensor], height: int, n_rows: int
-    ) -> tuple[float, int]:
+    def _run_parts(self, batch: _Batch, height: int, n_rows: int) -> tuple[float, int]:
         """Return the part of a batch in a loss over ``n_rows`` rows, and its hits, run in parts."""
         loss_sum = 0.0
         correct = 0
-        for first in range(0, len(batch["labels"]), height):
-            part = {name: value[first : first + height] for name, value in batch.items()}
+        for first in range(0, batch.n_rows, height):
+            part = batch.part(slice(first, first + height))
             loss, hits = self._loss(part)
-            loss = loss * (len(part["labels"]) / n_rows)
+            loss = loss * (part.n_rows / n_rows)
             if torch.is_grad_enabled():
                 self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
             loss_sum += loss.item()
@@ -285,23 +317,25 @@ class TrainingLoop:
                 "raise training.warmup_share"
             )
 
-    def _collate(self, items: list[Item]) -> dict[str, torch.Tensor]:
+    def _collate(self, items: list[Item]) -> _Batch:
         width = max(len(item.token_ids) for item in items)
 
         def padded(lists: Iterable[list[int]], value: int = 0) -> torch.Tensor:
             rows = [numbers + [value] * (width - len(numbers)) for numbers in lists]
             return torch.from_numpy(np.array(rows))
 
-        batch = {
+        inputs = {
             "input_ids": padded((item.token_ids for item in items), self.pad_id),
             "attention_mask": padded([1] * len(item.token_ids) for item in items),
-            "labels": torch.tensor([item.label for item in items]),
-            "weights": torch.tensor([item.weight for item in items]),
         }
         if any(item.token_types for item in items):
             types = (item.token_types or [0] * len(item.token_ids) for item in items)
-            batch["token_type_ids"] = padded(types)
-        return {name: value.to(self.device) for name, value in batch.items()}
+            inputs["token_type_ids"] = padded(types)
+        return _Batch(
+            {name: value.to(self.device) for name, value in inputs.items()},
+            torch.tensor([item.label for item in items]).to(self.device),
+            torch.tensor([item.weight for item in items]).to(self.device),
+        )
 
     def _validate(self, items: list[Item]) -> tuple[float, float]:
         if not items:
@@ -313,7 +347,7 @@ class TrainingLoop:
             for first in range(0, len(items), self.training.batch_size):
                 batch = self._collate(items[first : first + self.training.batch_size])
                 mean, hits = self._run(batch)
-                loss += mean * len(batch["labels"])
+                loss += mean * batch.n_rows
                 correct += hits
         return loss / len(items), correct / len(items)
 
@@ -331,23 +365,26 @@ class TrainingLoop:
         losses = [record.validation_loss for record in history]
         if self.training.patience is not None and losses[-1] == min(losses):
             self.best = {k: v.detach().cpu().clone() for k, v in weights.items()}
-        state = self.optimizer.state_dict()["state"]
-        facts = {
-            "epoch": len(history),
-            "history": [asdict(record) for record in history],
-            "scaler": self.scaler.state_dict(),
-            "threads": torch.get_num_threads(),
-            "most_tokens": self.most_tokens,
+        by_weight = self.optimizer.state_dict()["state"]
+        facts = _State(
+            epoch=len(history),
+            history=[asdict(record) for record in history],
+            scaler=self.scaler.state_dict(),
+            threads=torch.get_num_threads(),
+            most_tokens=self.most_tokens,
+        )
+        moments = {
+            f"{i}/{key}": v for i, entries in by_weight.items() for key, v in entries.items()
         }
-        moments = {f"{i}/{key}": v for i, entries in state.items() for key, v in entries.items()}
         if self.team.index == 0:
-            self.state.save(Snapshot(weights, moments, self.best, facts))
+            self.state.save(Snapshot(weights, moments, self.best, vars(facts)))
 
     def _resume(self) -> list[EpochRecord]:
         """Load the latest snapshot, and return the history so far."""
         snapshot = self.state.load()
         if snapshot is None:
             return []
+        (state,) = records(_State, [snapshot.facts])
         self._load(snapshot.weights)
         moments: dict[int, dict[str, torch.Tensor]] = defaultdict(dict)
         for key, value in snapshot.moments.items():
@@ -355,15 +392,14 @@ class TrainingLoop:
             moments[int(index)][entry] = value
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": dict(moments), "param_groups": groups})
-        self.scaler.load_state_dict(snapshot.facts["scaler"])
+        self.scaler.load_state_dict(state.scaler)
         self.best = snapshot.best
-        self.most_tokens = snapshot.facts["most_tokens"]
-        history = [EpochRecord(**record) for record in snapshot.facts["history"]]
+        self.most_tokens = state.most_tokens
+        history = [EpochRecord(**record) for record in state.history]
         log.info("continuing after epoch %d of %d", len(history), self.training.epochs)
-        threads = snapshot.facts["threads"]
-        if threads != torch.get_num_threads():
-            log.info("with %d threads, as it began: weights depend on their number", threads)
-            torch.set_num_threads(threads)
+        if state.threads != torch.get_num_threads():
+            log.info("with %d threads, as it began: weights depend on their number", state.threads)
+            torch.set_num_threads(state.threads)
         return history
 
     def finish(self) -> None:

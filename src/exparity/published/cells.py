@@ -139,11 +139,11 @@ def compare_results(
         for kind, name in unknown.items():
             left_out[kind].add(name)
         if not unknown:
-            significant = row["p"] <= published.facts["alpha"]  # False where p is NaN
+            significant = row["p"] <= published.facts.alpha  # False where p is NaN
             test = {**row, "cohens_d": sign * row["cohens_d"], "significant": significant}
             cells[key][ids].append(test)
     matches = [
-        _match(ids, cells[key][ids], theirs, published.facts["threshold"])
+        _match(ids, cells[key][ids], theirs, published.facts.threshold)
         for key, theirs in published.cells.items()
         for ids in sorted(cells.get(key, ()))
     ]

@@ -7,14 +7,15 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from exparity.artefacts import layout
+from exparity.artefacts.columns import records
 from exparity.artefacts.files import read_artefact, read_parquet
 from exparity.artefacts.grid import read_grid
 from exparity.core.grouping import grouped
@@ -114,10 +115,9 @@ def compare_gaps(
     check_models(models, sorted({key.model for key in published.values} | {"zari"}))
     grid = read_grid(results)
     registered = grid.datasets if grid else {}
-    theirs_of: Mapping[str, str] = published.facts["datasets"]
+    theirs_of: Mapping[str, str] = published.facts.datasets
     left_out = dict[str, None]()
-    # Published ids, our model and our rows.
-    placed: list[tuple[tuple[str, ...], str, list[dict[str, Any]]]] = []
+    placed: list[_Placed] = []
     for ids, rows in _classifiers(results):
         if runs is not None and ids not in runs:
             continue
@@ -131,11 +131,24 @@ def compare_gaps(
             left_out[f"{ids[1]} on {ids[0]} (another {what})"] = None
             continue
         for name in (method, f"{method}_once"):
-            placed.append(((dataset, source, name), ids[1], rows))
+            placed.append(_Placed((dataset, source, name), ids[1], rows))
     for method, our_dataset, row in _probed(results):
         dataset = theirs_of.get(registered.get(our_dataset, our_dataset))
         if dataset is not None:
-            placed.append(((dataset, _BAG, method), _BAG, [row]))
+            placed.append(_Placed((dataset, _BAG, method), _BAG, [row]))
+    return GapComparison(published, list(left_out), [*_matches(placed, published)])
+
+
+class _Placed(NamedTuple):
+    """Rows of one of our models, and the published ids of its dataset, model and method."""
+
+    place: tuple[str, str, str]
+    our_model: str
+    rows: Sequence[Row]
+
+
+def _matches(placed: Iterable[_Placed], published: PublishedStudy) -> Iterator[GapMatch]:
+    """Yield our gaps over all runs beside those that are published."""
     values: dict[Key, list[float]] = defaultdict(list)
     our_models: dict[Key, dict[str, None]] = defaultdict(dict)
     for place, our_model, rows in placed:
@@ -143,19 +156,17 @@ def compare_gaps(
             key = Key._make((*place, metric, class_name))
             values[key].append(value)
             our_models[key][our_model] = None
-    metrics = published.facts["metrics"]
-    gaps = [
-        GapMatch(
-            *key,
-            *(fmean(ours), stdev(ours) if len(ours) > 1 else None, len(ours)),
-            *(theirs.mean, theirs.sd, theirs.table),
-            published.facts["mixed"] if metrics.get(key.metric, {}).get("mixed") else "",
-            ", ".join(our_models[key]),
-        )
-        for key, theirs in published.values.items()
-        if (ours := values.get(key))
-    ]
-    return GapComparison(published, list(left_out), gaps)
+    metrics = published.facts.metrics
+    for key, theirs in published.values.items():
+        if ours := values.get(key):
+            is_mixed = metrics.get(key.metric, {}).get("mixed")
+            yield GapMatch(
+                *key,
+                *(fmean(ours), stdev(ours) if len(ours) > 1 else None, len(ours)),
+                *(theirs.mean, theirs.sd, theirs.table),
+                published.facts.mixed if is_mixed else "",
+                ", ".join(our_models[key]),
+            )
 
 
 def _class_agreement(matches: Sequence[GapMatch]) -> ClassAgreement:
@@ -182,22 +193,52 @@ def _rms(values: FloatArray) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
-def _classifiers(results: Path) -> Iterator[tuple[tuple[str, ...], list[dict[str, Any]]]]:
+@dataclass(frozen=True)
+class _Bias:
+    """A row of bias: a quantity of a classifier, of two groups or of all, and of one class."""
+
+    seed: int
+    quantity: str
+    class_name: str
+    group: str
+    group_b: str
+    value: float
+
+
+@dataclass(frozen=True)
+class _Probed:
+    """A row of the probe of term weights, as one of bias, and what was weighted."""
+
+    weight: float
+    terms: str
+    debias: str
+    quantity: str
+    class_name: str
+    group: str
+    group_b: str
+    value: float
+
+
+Row = _Bias | _Probed
+"""A gap of one of our classifiers."""
+
+
+def _classifiers(results: Path) -> Iterator[tuple[tuple[str, ...], Sequence[Row]]]:
     """Yield dataset, model and seed of every classifier, and the rows of its bias."""
     for ids, path in layout.files(results, "bias"):
-        rows = read_artefact(path, "bias")[0].to_pylist()
-        for seed, seed_rows in grouped(rows, itemgetter("seed")).items():
+        rows = records(_Bias, read_artefact(path, "bias")[0])
+        for seed, seed_rows in grouped(rows, attrgetter("seed")).items():
             yield (*ids, str(seed)), seed_rows
 
 
-def _probed(results: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _probed(results: Path) -> Iterator[tuple[str, str, _Probed]]:
     """Yield the published name of a scale, the dataset and each row of the probe, undebiased."""
     for (dataset,), path in layout.files(results, "term_weight_probe"):
-        for row in read_artefact(path, "term_weight_probe")[0].to_pylist():
-            method = f"weight_{row['weight']:g}"
-            if row["terms"] != "all":
-                method += f"_{row['terms']}"
-            if row["debias"] == "none":
+        for row in records(_Probed, read_artefact(path, "term_weight_probe")[0]):
+            method = f"weight_{row.weight:g}"
+            if row.terms != "all":
+                method += f"_{row.terms}"
+            if row.debias == "none":
                 yield method, str(dataset), row
 
 
@@ -210,11 +251,12 @@ def _counterpart(
 ) -> tuple[str | None, str | None]:
     """Return the published model and way of debiasing of a classifier, None where it has none."""
     path = layout.path_of("predictions", dict(zip(("dataset", "model", "seed"), ids, strict=True)))
-    parameters = read_parquet(results / path)[1]["parameters"]
+    parameters = read_parquet(results / path)[1].parameters
     checkpoint = parameters["model"].get("checkpoint")
-    source = models.get(ids[1]) or study.facts["checkpoints"].get(checkpoint)
-    method = study.facts["recipes"][dataset].get(recipe_of(parameters.get("debias", ())))
-    return ("albert_large", _ZARI.get(method)) if source == "zari" else (source, method)
+    source = models.get(ids[1]) or study.facts.checkpoints.get(checkpoint)
+    recipe = recipe_of(parameters.get("debias", ()))
+    method = None if recipe is None else study.facts.recipes[dataset].get(recipe)
+    return ("albert_large", _ZARI.get(method or "")) if source == "zari" else (source, method)
 
 
 def recipe_of(debias: Iterable[Mapping[str, Any]]) -> str | None:
@@ -225,19 +267,17 @@ def recipe_of(debias: Iterable[Mapping[str, Any]]) -> str | None:
     return next((name for name in RECIPES if calls_of(name, "") == calls), None)
 
 
-def _gaps_of(
-    rows: Iterable[Mapping[str, Any]], study: PublishedStudy
-) -> Iterator[tuple[str, str, float]]:
+def _gaps_of(rows: Iterable[Row], study: PublishedStudy) -> Iterator[tuple[str, str, float]]:
     """Yield metric, class and value that the study has too, with the study's sign."""
     for row in rows:
-        is_of_all = not row["group"] and not row["group_b"]
-        sign = 1 if is_of_all else study.sign(row["group"], row["group_b"])
-        if not sign or row["value"] != row["value"]:
+        is_of_all = not row.group and not row.group_b
+        sign = 1 if is_of_all else study.sign(row.group, row.group_b)
+        if not sign or row.value != row.value:
             continue
-        if row["quantity"].endswith("_rms"):
+        if row.quantity.endswith("_rms"):
             sign = 1
-        for metric, facts in study.facts["metrics"].items():
-            class_name = facts.get("class", row["class_name"])
-            if (facts["quantity"], class_name) == (row["quantity"], row["class_name"]):
-                published_class = "" if "class" in facts else row["class_name"]
-                yield metric, published_class, sign * row["value"]
+        for metric, facts in study.facts.metrics.items():
+            class_name = facts.get("class", row.class_name)
+            if (facts["quantity"], class_name) == (row.quantity, row.class_name):
+                published_class = "" if "class" in facts else row.class_name
+                yield metric, published_class, sign * row.value

@@ -11,10 +11,11 @@ from __future__ import annotations
 import csv
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
+from exparity.artefacts.columns import records
 from exparity.core.errors import require_known
 from exparity.core.strict import read_yaml
 from exparity.resources import resource
@@ -24,18 +25,53 @@ KINDS = {path.stem: path.parent.name for path in sorted(resource("published").gl
 other ``values``."""
 SCRATCH = "_scratch"
 """End of the id of a published model that was trained from scratch."""
-_COLUMNS = {
-    "dataset": "{dataset}",
-    "model": "{model}",
-    "method": "{method}",
-    "metric": "{metric}",
-    "class_name": "{occupation}",
-    "mean": "{mean}",
-    "sd": "{std}",
-    "runs": "{runs}",
-    "unit": "{unit}",
-    "table": "Table {table}",
-}
+
+
+class _Form(NamedTuple):
+    """Where a table has the parts of a value: patterns with the names of its columns."""
+
+    dataset: str = "{dataset}"
+    model: str = "{model}"
+    method: str = "{method}"
+    metric: str = "{metric}"
+    class_name: str = "{occupation}"
+    mean: str = "{mean}"
+    sd: str = "{std}"
+    runs: str = "{runs}"
+    unit: str = "{unit}"
+    table: str = "Table {table}"
+
+
+@dataclass(frozen=True)
+class _Label:
+    """The metric that a printed label of a table means."""
+
+    table: str
+    printed: str
+    metric: str
+
+
+@dataclass(frozen=True)
+class _Printed:
+    """A row of the tables of counts and effects, as text."""
+
+    table: str
+    dataset: str
+    model: str
+    training: str
+    method: str
+    metric: str
+    significant_runs: str
+    total_runs: str
+    effect_size_mean: str
+    effect_size_std: str
+
+    def key(self, metric: str) -> Key:
+        """Return the ids of its cell under a metric."""
+        model = self.model + (SCRATCH if self.training == "scratch" else "")
+        return Key(self.dataset, model, self.method, metric)
+
+
 _UNITS = {"percent": 0.01, "1e-2": 0.01}
 
 
@@ -75,6 +111,36 @@ class Value:
 
 
 @dataclass(frozen=True)
+class StudyFacts:
+    """What the file of a study says, beside its tables of values.
+
+    Attributes:
+        reference: authors, title and where to find it.
+        tables: how to read each table of values.
+        groups: first and second group.
+        alpha, threshold: level of a test, and |d| from which an effect is considerable.
+        counts, effects: printed tables of a grid's counts and effect sizes.
+        datasets, checkpoints: published ids by our registered datasets and by checkpoints.
+        recipes: published ways of debiasing by published dataset and our recipe.
+        metrics: by published metric, our ``quantity``, its ``class``, and whether it is ``mixed``.
+        mixed: note on metrics that are.
+    """
+
+    reference: str
+    tables: Sequence[Mapping[str, Any]]
+    groups: Sequence[str] = ()
+    alpha: float = 0.0
+    threshold: float = 0.0
+    counts: Sequence[str] = ()
+    effects: Sequence[str] = ()
+    datasets: Mapping[str, str] = field(default_factory=dict)
+    checkpoints: Mapping[str, str] = field(default_factory=dict)
+    recipes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    mixed: str = ""
+
+
+@dataclass(frozen=True)
 class PublishedStudy:
     """A study's published numbers.
 
@@ -83,7 +149,7 @@ class PublishedStudy:
         groups: first and second group; effects and gaps are first minus second.
         cells: of a grid, by dataset, model, method and metric.
         values: all other numbers.
-        facts: what else its file says, such as which of our ids stand for which published ones.
+        facts: what else its file says.
     """
 
     id: str
@@ -91,7 +157,7 @@ class PublishedStudy:
     groups: tuple[str, ...]
     cells: Mapping[Key, Value]
     values: Mapping[Key, Value]
-    facts: Mapping[str, Any]
+    facts: StudyFacts
 
     def sign(self, group_a: str, group_b: str) -> int:
         """Return 1 for groups in the order of the study, −1 in the other; 0 for other groups."""
@@ -112,19 +178,21 @@ def published_table(study: str, name: str) -> list[dict[str, str]]:
 
 
 @cache
-def load_study(id: str) -> PublishedStudy:
+def load_study(name: str) -> PublishedStudy:
     """Load a study from the shipped tables; an unknown one is an InputError."""
-    require_known(id, KINDS, f"no published study '{id}' here")
-    facts = read_yaml(resource("published") / KINDS[id] / f"{id}.yaml")
+    require_known(name, KINDS, f"no published study '{name}' here")
+    facts = StudyFacts(**read_yaml(resource("published") / KINDS[name] / f"{name}.yaml"))
     values: dict[Key, Value] = {}
-    for form in facts["tables"]:
-        for value in _values(published_table(id, form["name"]), form):
+    for table in facts.tables:
+        form = {key: pattern for key, pattern in table.items() if key not in ("name", "only")}
+        rows = published_table(name, table["name"])
+        for value in _values(rows, _Form(**form), table.get("only", {})):
             values.setdefault(value.key, value)
     return PublishedStudy(
-        id=id,
-        reference=facts["reference"],
-        groups=tuple(facts.get("groups", ())),
-        cells=_cells(id, facts) if "counts" in facts else {},
+        id=name,
+        reference=facts.reference,
+        groups=tuple(facts.groups),
+        cells=_cells(name, facts) if facts.counts else {},
         values=values,
         facts=facts,
     )
@@ -135,64 +203,62 @@ def check_models(
 ) -> None:
     """Refuse models that the study or results (where they are known) do not have."""
     for mine, theirs in models.items():
-        for whose, id, known in (("results have", mine, ours), ("study has", theirs, published)):
+        for whose, model, known in (
+            ("results have", mine, ours),
+            ("study has", theirs, published),
+        ):
             if known is not None:
-                require_known(id, known, f"--map {mine}={theirs}: the {whose} no model '{id}'")
+                problem = f"--map {mine}={theirs}: the {whose} no model '{model}'"
+                require_known(model, known, problem)
 
 
-def _values(rows: Sequence[Mapping[str, str]], form: Mapping[str, Any]) -> Iterator[Value]:
-    """Yield the numbers of a table; ``form`` names what its columns do not."""
-    only = form.get("only", {})
-    form = {name: form.get(name, _COLUMNS[name]) for name in _COLUMNS}
+def _values(
+    rows: Sequence[Mapping[str, str]], form: _Form, only: Mapping[str, str]
+) -> Iterator[Value]:
+    """Yield the numbers of a table, of rows that have what ``only`` says."""
     for row in rows:
         if only.items() <= row.items():
             texts = defaultdict(str, row)
-            texts_of_row = {name: text.format_map(texts) for name, text in form.items()}
-            unit = _UNITS.get(texts_of_row["unit"], 1.0)
-            sd = unit * float(texts_of_row["sd"]) if texts_of_row["sd"] else None
-            key = Key(*(texts_of_row[kind] for kind in Key._fields))
-            mean = unit * float(texts_of_row["mean"])
-            yield Value(key, mean, sd, int(texts_of_row["runs"] or 1), texts_of_row["table"])
+            printed = _Form(*(pattern.format_map(texts) for pattern in form))
+            unit = _UNITS.get(printed.unit, 1.0)
+            sd = unit * float(printed.sd) if printed.sd else None
+            key = Key(*(getattr(printed, kind) for kind in Key._fields))
+            mean = unit * float(printed.mean)
+            yield Value(key, mean, sd, int(printed.runs or 1), printed.table)
 
 
-def _cells(id: str, facts: Mapping[str, Any]) -> dict[Key, Value]:
+def _cells(study: str, facts: StudyFacts) -> dict[Key, Value]:
     """Join counts and effect sizes of all cells of a grid, by the labels that are used."""
-    used = {(row["table"], row["printed"]): row["metric"] for row in published_table(id, "labels")}
-    counts: dict[Key, Mapping[str, str]] = {}
-    effects: dict[Key, Mapping[str, str]] = {}
-    for row in published_table(id, "disparity"):
-        table = row["table"]
-        printed = row["metric"]
-        model = row["model"] + (SCRATCH if row["training"] == "scratch" else "")
-        if table in facts["counts"]:
-            counts[Key(row["dataset"], model, row["method"], printed)] = row
-        if table in facts["effects"]:
-            metric = used.get((table, printed), printed)
-            effects[Key(row["dataset"], model, row["method"], metric)] = row
-    return {
-        key: _cell(key, row, effects.get(key, {}), facts["threshold"])
-        for key, row in counts.items()
-    }
+    labels = records(_Label, published_table(study, "labels"))
+    used = {(label.table, label.printed): label.metric for label in labels}
+    counts: dict[Key, _Printed] = {}
+    effects: dict[Key, _Printed] = {}
+    for row in records(_Printed, published_table(study, "disparity")):
+        if row.table in facts.counts:
+            counts[row.key(row.metric)] = row
+        if row.table in facts.effects:
+            effects[row.key(used.get((row.table, row.metric), row.metric))] = row
+    return {key: _cell(key, row, effects.get(key), facts.threshold) for key, row in counts.items()}
 
 
-def _number(text: str | None) -> float | None:
+def _number(text: str) -> float | None:
     """Return the number in a cell of a table; None where the cell is empty."""
     return float(text) if text else None
 
 
-def _cell(key: Key, counts: Mapping[str, str], effect: Mapping[str, str], least: float) -> Value:
-    mean = _number(effect.get("effect_size_mean"))
-    sd = _number(effect.get("effect_size_std"))
-    significant = int(counts["significant_runs"])
+def _cell(key: Key, counts: _Printed, effect: _Printed | None, least: float) -> Value:
+    mean = None if effect is None else _number(effect.effect_size_mean)
+    sd = None if effect is None else _number(effect.effect_size_std)
+    significant = int(counts.significant_runs)
     considerable = None if mean is None else abs(mean) >= least
     return Value(
         key,
         mean,
         sd,
-        int(counts["total_runs"]),
-        counts["table"],
+        int(counts.total_runs),
+        counts.table,
         significant,
         considerable if significant else False,  # without a significant run nothing could count
-        effect.get("table"),
-        effect.get("metric"),
+        None if effect is None else effect.table,
+        None if effect is None else effect.metric,
     )

@@ -265,8 +265,8 @@ def _judged(rows: Sequence[Row], alpha: float, contradicted: BoolArray) -> dict[
     n_seeds = _column(rows, "n_seeds", 2)
     p_large = _column(rows, "p_large")
     is_single = n_seeds == 1
+    p_mean = _column(rows, "p_mean")
     p_values = {
-        "p_mean": _column(rows, "p_mean"),
         "p_large": p_large,
         "p_small": np.where(is_single, _column(rows, "equivalence_p"), _column(rows, "p_small")),
         "p_cross": np.maximum(p_large, _column(rows, "p_cross")),
@@ -274,15 +274,16 @@ def _judged(rows: Sequence[Row], alpha: float, contradicted: BoolArray) -> dict[
     guarded = _column(rows, "p_large_others") <= alpha
     signs = _signs_by_scale(rows, level)
     no_scale_differs = (signs == 0).all(axis=0)
-    untested = np.isnan([*p_values.values()]).all(axis=0)
+    untested = np.isnan([p_mean, *p_values.values()]).all(axis=0)
     columns: dict[str, list[Any]] = {}
-    gates = _gates(rows, p_values["p_mean"])
-    behind = behind_gates(p_values["p_mean"], gates)
+    gates = _gates(rows, p_mean)
+    behind = behind_gates(p_mean, gates)
     for verdict, (name, correct) in zip(
         ("verdict", "verdict_strict"), _CORRECTIONS.items(), strict=True
     ):
-        corrected = {claim: correct(p) for claim, p in p_values.items() if claim != "p_mean"}
-        corrected["p_mean"], gate_p = behind[name]
+        p_mean_behind, gate_p = behind[name]
+        corrected = {"p_mean": p_mean_behind}
+        corrected |= {claim: correct(p) for claim, p in p_values.items()}
         columns[f"omnibus_p_{name}"] = _on_pairs(gates, gate_p, len(rows))
         columns |= {f"{claim}_{name}": p.tolist() for claim, p in corrected.items()}
         holds = {claim: p <= level for claim, p in corrected.items()}
@@ -291,7 +292,7 @@ def _judged(rows: Sequence[Row], alpha: float, contradicted: BoolArray) -> dict[
         proven = [np.all([holds[claim] for claim in rule.claims], axis=0) for rule in VERDICTS]
         words = np.select([untested, *proven], ["", *(rule.id for rule in VERDICTS)], default="")
         columns[verdict] = [word or None for word in words.tolist()]
-    is_tested = ~np.isnan(p_values["p_mean"])
+    is_tested = ~np.isnan(p_mean)
     for name, values in _planned(rows, level / max(1, is_tested.sum())).items():
         columns[name] = np.where(is_tested, values, np.nan).tolist()
     if all("flags" in row for row in rows):

@@ -268,8 +268,8 @@ def check_cells(experiment: ResolvedConfig) -> None:
                     check_base(Path(spec.adapter), spec.checkpoint)
     for dataset, model in experiment.pairs:
         for seed in experiment.seeds:
-            options = experiment.finetune_options(dataset, model, seed)
-            if not options["training"]["epochs"]:
+            experiment.finetune_options(dataset, model, seed)
+            if not experiment.training(dataset, model, seed).epochs:
                 if experiment.models[model].spec.init == "scratch":
                     raise InputError(
                         f"models.{model}: init: scratch starts from random weights, which epochs: "

@@ -40,7 +40,8 @@ from exparity.models.folders import n_weights
 
 Inputs = Mapping[str, str | list[str]]
 """Paths that a job reads, by the names of its function's inputs."""
-_BYTES = {"fp32": 4, "bf16": 2, "fp16": 6}
+_FULL_BYTES = 4
+_BYTES = {"fp32": _FULL_BYTES, "bf16": 2, "fp16": 6}
 """Bytes of a weight in each precision."""
 _SLACK = 1.3
 """Memory of a job for each byte of the model that it holds."""
@@ -142,9 +143,7 @@ class Experiment(ResolvedConfig):
 
     def processes(self, ids: Cell) -> int:
         """Return how many processes train a model."""
-        training = self.options("finetune", ids)["training"]
-        processes: int = training["processes"]
-        return processes
+        return self.training_of(ids).processes
 
     def memory_mb(self, stage: str, ids: Cell, least: int = 8000) -> int:
         """Return the memory that a job with a model is given, in MB.
@@ -161,9 +160,9 @@ class Experiment(ResolvedConfig):
         bytes_of = {"fp32": 8, "bf16": 4, "fp16": 10} if packs else _BYTES
         held = float(bytes_of["fp32"])
         if stage == "finetune":
-            training = self.options(stage, ids)["training"]
-            if training["epochs"] and training["lora"] is None:
-                held = _BYTES["fp32"] * (5 if training["patience"] else 4)
+            training = self.training_of(ids)
+            if training.epochs and training.lora is None:
+                held = _FULL_BYTES * (5 if training.patience else 4)
             held *= self.processes(ids)
         else:
             held = float(bytes_of[self._precision(ids)])

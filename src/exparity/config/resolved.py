@@ -176,10 +176,9 @@ class ResolvedConfig:
         params = getattr(self, f"{stage}_options")(**ids)["params"]
         return [str(p) for p in instance.entry.input_files(params, f"{kind}s.{instance.id}")]
 
-    def finetune_options(self, dataset: str, model: str, seed: int) -> Options:
-        """Return what a checkpoint depends on."""
+    def training(self, dataset: str, model: str, seed: int) -> TrainingSpec:
+        """Return how a model is trained."""
         cell: Cell = {"dataset": dataset, "model": model, "seed": seed}
-        spec = self.models[model].spec
         registered = self.datasets[dataset].entry.id
         training = merge_training(
             *training_of_preset(self.config.study, registered, self.models[model].known),
@@ -187,13 +186,23 @@ class ResolvedConfig:
             self.models[model].training,
             *self._blocks("training", cell),
         )
-        if spec.predict is not None:
+        if self.models[model].spec.predict is not None:
             training = {"epochs": 0}
-        resolved = read_settings(TrainingSpec, training, f"models.{model}.training")
+        return read_settings(TrainingSpec, training, f"models.{model}.training")
+
+    def training_of(self, ids: Cell) -> TrainingSpec:
+        """Return how the model of a cell is trained."""
+        cell = Ids(ids)
+        return self.training(cell.dataset, cell.model, cell.seed)
+
+    def finetune_options(self, dataset: str, model: str, seed: int) -> Options:
+        """Return what a checkpoint depends on."""
+        spec = self.models[model].spec
+        training = self.training(dataset, model, seed)
         head = HEADS.get(spec.head)
         options = {
             "model": spec.all_values,
-            "training": resolved.all_values,
+            "training": training.all_values,
             "digest": digests.finetune(head.source),
             **self._interventions(dataset, model),
         }
@@ -202,8 +211,8 @@ class ResolvedConfig:
             templates = settings.pop("templates")
             prompt = {**settings, "template": templates[seed], "chat": spec.chat}
             options["prompt"] = read_settings(PromptSpec, prompt, f"prompts.{dataset}").all_values
-            if resolved.templates:
-                options["templates"] = [templates[number] for number in resolved.templates]
+            if training.templates:
+                options["templates"] = [templates[number] for number in training.templates]
         return options
 
     def _interventions(self, dataset: str, model: str) -> dict[str, Any]:

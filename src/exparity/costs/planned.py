@@ -55,10 +55,10 @@ def _n_examples(
     dataset = ids.dataset
     if len(ids) == 1:
         return len(examples.all(dataset))
-    options = experiment.options(stage, ids)
     if stage == "finetune":
         n_train = len(examples.all(dataset)) - len(examples.test(dataset))  # validation included
-        return int(options["training"]["epochs"]) * n_train
+        return experiment.training_of(ids).epochs * n_train
+    options = experiment.options(stage, ids)
     sizes = [options.get("max_examples")]
     if "method" in ids and "metric" in ids:
         explained = ids.without("metric")

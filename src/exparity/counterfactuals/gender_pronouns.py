@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from typing import NamedTuple
 
 from exparity.counterfactuals import counterfactual
 from exparity.counterfactuals._gendered import Her, turned
@@ -12,6 +13,18 @@ from exparity.data.table import PreparedData
 from exparity.resources import shipped
 from exparity.types import Example
 
+_COLUMNS = ("from", "to", "from_group", "to_group", "kind")
+
+
+class _Swap(NamedTuple):
+    """A row of the published words: the columns ``_COLUMNS``."""
+
+    word: str
+    new_word: str
+    group: str
+    new_group: str
+    kind: str
+
 
 def _read() -> Partners:
     """Return the published words and their partners, by the gender of the partners."""
@@ -19,9 +32,10 @@ def _read() -> Partners:
     path = shipped("published/chen2024_lexicon_biasbios.csv")
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            partners[row["to_group"]][row["from"]] = row["to"]
-            if row["kind"] == "bidirectional":
-                partners[row["from_group"]][row["to"]] = row["from"]
+            swap = _Swap(*(row[column] for column in _COLUMNS))
+            partners[swap.new_group][swap.word] = swap.new_word
+            if swap.kind == "bidirectional":
+                partners[swap.group][swap.new_word] = swap.word
     return partners
 
 

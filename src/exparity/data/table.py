@@ -9,14 +9,14 @@ from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from sys import intern
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow.compute as pc
 
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
 from exparity.core.grouping import grouped
-from exparity.types import Example, Text
+from exparity.types import Example, Split, Text
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,9 @@ def read_prepared(path: Path, split: str | None = None) -> PreparedData:
     if split is not None:
         table = table.filter(pc.equal(table.column("split"), split))
     # Row by row in small batches: a list of all rows would be held beside the examples.
-    examples = tuple(_example(row) for part in table.to_batches(1024) for row in part.to_pylist())
+    examples = tuple(
+        _example(_Row(**row)) for part in table.to_batches(1024) for row in part.to_pylist()
+    )
     return PreparedData(
         dataset=metadata.ids.dataset,
         examples=examples,
@@ -72,21 +74,39 @@ def read_prepared(path: Path, split: str | None = None) -> PreparedData:
     )
 
 
-def _example(row: dict[str, Any]) -> Example:
-    rationale = row["rationale"]
-    words_b = row.get("words_b")
+class _Row(NamedTuple):
+    """A row of the data artefact; columns without a value in any row may be absent."""
+
+    dataset: str
+    example_id: str
+    match_id: str | None
+    split: Split
+    text: str
+    words: list[str]
+    label: int
+    group: str
+    rationale: list[int] | None
+    attributes: list[dict[str, str]]
+    words_b: list[str] | None = None
+    text_b: str | None = None
+    spans: list[int] | None = None
+    spans_b: list[int] | None = None
+    units: list[int] | None = None
+
+
+def _example(row: _Row) -> Example:
     return Example(
-        example_id=row["example_id"],
-        words=tuple(map(intern, row["words"])),  # few words make many texts
-        label=row["label"],
-        group=row["group"],
-        split=row["split"],
-        match_id=row["match_id"],
-        rationale=None if rationale is None else tuple(rationale),
-        attributes={pair["key"]: pair["value"] for pair in row["attributes"]},
-        words_b=None if words_b is None else tuple(map(intern, words_b)),
-        written=_written(row["text"], row.get("spans"), row.get("units")),
-        written_b=_written(row.get("text_b"), row.get("spans_b"), None),
+        example_id=row.example_id,
+        words=tuple(map(intern, row.words)),  # few words make many texts
+        label=row.label,
+        group=row.group,
+        split=row.split,
+        match_id=row.match_id,
+        rationale=None if row.rationale is None else tuple(row.rationale),
+        attributes={pair["key"]: pair["value"] for pair in row.attributes},
+        words_b=None if row.words_b is None else tuple(map(intern, row.words_b)),
+        written=_written(row.text, row.spans, row.units),
+        written_b=_written(row.text_b, row.spans_b, None),
     )
 
 

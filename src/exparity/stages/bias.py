@@ -91,7 +91,8 @@ def bias_model(
         )
     }
     rows: list[Row] = []
-    notes = {"undefined": 0}
+    notes: dict[str, int] = {}
+    n_undefined = 0
     for table, metadata in trained:
         seed = metadata.ids.seed
         predicted = _predictions(table, declared.groups, declared.labels)
@@ -103,20 +104,20 @@ def bias_model(
         if seed in changed:
             examples = table.column("example_id").to_pylist()
             counterfactuals = _read_changed(changed[seed], examples)
+            unchanged = sum(not prediction.n_changed for prediction in counterfactuals)
             # The same of every training.
-            notes["counterfactuals"] = len(counterfactuals)
-            notes["unchanged"] = sum(not prediction.n_changed for prediction in counterfactuals)
+            notes = {"counterfactuals": len(counterfactuals), "unchanged": unchanged}
             causal = causal_bias(predicted, counterfactuals, draws)
             measured += [*fpr_gaps(measured), *causal]
         elif len(predicted.classes) > 2:  # of two classes, one says everything
             over_classes = [*rms_of_groups(predicted, draws)]
             over_classes = marked_if_collapsed(over_classes, predicted.predicted)
             measured += [*fpr_gaps(measured), *over_classes]
-        notes["undefined"] += sum(math.isnan(row.value) for row in measured)
+        n_undefined += sum(math.isnan(row.value) for row in measured)
         rows += [{**asdict(row), "seed": seed} for row in measured]
-    log.info("%d quantities, of which %d are undefined", len(rows), notes["undefined"])
+    log.info("%d quantities, of which %d are undefined", len(rows), n_undefined)
     facts = {name: declared[name] for name in ("groups", "labels", "attribute")}
-    return StageResult(rows, ids, {**facts, "notes": notes})
+    return StageResult(rows, ids, {**facts, "notes": {"undefined": n_undefined, **notes}})
 
 
 def _predictions(table: pa.Table, groups: Sequence[str], labels: Sequence[str]) -> Predictions:

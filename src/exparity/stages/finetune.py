@@ -309,10 +309,10 @@ def _interventions(
     def call(settings: Mapping[str, Any]) -> dict[str, Any]:
         return {"use": settings["use"], "params": dict(settings.get("params", {}))}
 
-    interventions: dict[str, Any] = {"debias": list(map(call, debias))} if debias else {}
-    if debias and counterfactuals:
-        interventions["counterfactuals"] = call(counterfactuals)
-    return interventions
+    if not debias:
+        return {}
+    generator = {"counterfactuals": call(counterfactuals)} if counterfactuals else {}
+    return {"debias": list(map(call, debias)), **generator}
 
 
 def _check_replaceable(output: Path) -> None:
@@ -354,11 +354,12 @@ def predict(
     masses = classifier.label_mass(ids)
     extra: dict[str, Any] = {}
     if masses is not None:
-        extra["label_mass"] = float(masses.mean())
-        if extra["label_mass"] < LEAST_LABEL_MASS:
-            extra["flags"] = [LABEL_MASS_LOW]
+        label_mass = float(masses.mean())
+        extra = {"label_mass": label_mass}
+        if label_mass < LEAST_LABEL_MASS:
+            extra |= {"flags": [LABEL_MASS_LOW]}
             message = "the words of the classes have %.3f of the probability after the prompt"
-            log.warning(message, extra["label_mass"])
+            log.warning(message, label_mass)
     rows = [
         {
             **key_of(example),
@@ -370,5 +371,5 @@ def predict(
         for i, example in enumerate(examples)
     ]
     if pieces := pieces_by_group(encodings, [e.group for e in examples]):
-        extra["pieces_by_group"] = pieces
+        extra |= {"pieces_by_group": pieces}
     write(output, "predictions", rows, device=str(classifier.device), extra=extra)

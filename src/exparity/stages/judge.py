@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import pyarrow as pa
 
 from exparity.artefacts.analyses import Table
 from exparity.artefacts.files import read_tables
+from exparity.artefacts.ids import Ids
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.settings import DEFAULTS
 from exparity.stages.compare import OVER_TRAININGS, TESTS
@@ -83,7 +86,7 @@ def judge_cells(
         InputError: a file is damaged.
     """
     rows = read_tables(across_trainings, "across_trainings").to_pylist()
-    rows += _changes(read_tables(debiasing or (), "debiasing").to_pylist())
+    rows += _changes(read_tables(debiasing or (), "debiasing"))
     compared = adjust(read_tables(tests, "tests").to_pylist(), family, alpha=alpha)
     stood = standing(rows)
     judged_right = judge([among_right(row) for row in stood], family, alpha=alpha)
@@ -94,15 +97,39 @@ def judge_cells(
     return StageResult(judged, {}, further={"disparity": compared})
 
 
-def _changes(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+class _Change(NamedTuple):
+    """What a row of a debiasing artefact is of, and the change of |d|."""
+
+    dataset: str
+    model: str
+    method: str
+    metric: str
+    quantity: str
+    seed: int | None
+    group_a: str
+    group_b: str
+    change: float
+
+    @property
+    def ids(self) -> Ids:
+        """Ids of its cell, of all trainings."""
+        return Ids(dataset=self.dataset, model=self.model, method=self.method, metric=self.metric)
+
+
+def _changes(table: pa.Table) -> Iterator[dict[str, Any]]:
     """Yield the changes over all trainings of a debiasing artefact, as gaps are judged."""
-    for row in rows:
-        if row["seed"] is None:
-            nothing = vars(CrossedTest(row["group_a"], row["group_b"]))
+    for row in table.to_pylist():
+        gap = _Change(*(row[name] for name in _Change._fields))
+        if gap.seed is None:
+            nothing = vars(CrossedTest(gap.group_a, gap.group_b))
             nothing |= {**vars(ScaleTests()), **vars(Rooms()), **vars(GapSources())}
             nothing |= {**vars(GroupFacts()), **vars(AmongRight()), **vars(Omnibus())}
             # A change of d is in units of the standard deviation already.
-            change = {"estimate": row["change"], "d": row["change"], "pooled_sd": 1.0}
-            ids = {name: row[name] for name in ("dataset", "model", "method", "metric")}
+            change = {
+                "estimate": gap.change,
+                "d": gap.change,
+                "pooled_sd": 1.0,
+                "quantity": CHANGES[gap.quantity],
+            }
             known = {name: row[name] for name in nothing if name in row}
-            yield {**ids, **nothing, **known, **change, "quantity": CHANGES[row["quantity"]]}
+            yield {**gap.ids, **nothing, **known, **change}

@@ -185,7 +185,7 @@ def adjust(
                 corrected[indices] = correct(p[indices])
             for row, value in zip(adjusted, corrected.tolist(), strict=True):
                 row[f"{column}_{name}"] = value
-    for row in adjusted:
-        row["significant_holm"] = row["p_holm"] <= alpha
-        row["significant_bh"] = row["p_bh"] <= alpha
-    return adjusted
+    return [
+        {**row, **{f"significant_{name}": row[f"p_{name}"] <= alpha for name in ("holm", "bh")}}
+        for row in adjusted
+    ]

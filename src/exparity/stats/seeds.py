@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from exparity.stats.informative import informative
 from exparity.types import FloatArray, Row
+
+
+class _SeedTest(NamedTuple):
+    """The test of a cell in one training."""
+
+    significant: bool
+    cohens_d: float
+    flags: list[str]
 
 
 @dataclass(frozen=True)
@@ -50,18 +59,19 @@ def majority(significant: int, total: int) -> bool:
 
 def count_seeds(rows: Sequence[Row], threshold: float) -> SeedCounts:
     """Count the seeds of one cell as the published study does."""
-    significant = [row for row in rows if row["significant"]]
-    effects = [row["cohens_d"] for row in significant or rows if row["cohens_d"] == row["cohens_d"]]
+    tests = [_SeedTest(*(row[name] for name in _SeedTest._fields)) for row in rows]
+    significant = [test for test in tests if test.significant]
+    effects = [test.cohens_d for test in significant or tests if test.cohens_d == test.cohens_d]
     mean_d = sum(effects) / len(effects) if effects else None
     if mean_d != mean_d:  # infinite effects of both signs
         mean_d = None
     return SeedCounts(
         significant=len(significant),
-        total=len(rows),
+        total=len(tests),
         mean_d=mean_d,
         direction=0 if not mean_d else 1 if mean_d > 0 else -1,
         considerable=bool(significant) and mean_d is not None and abs(mean_d) >= threshold,
-        flags=tuple(sorted({flag for row in rows for flag in row["flags"]})),
+        flags=tuple(sorted({flag for test in tests for flag in test.flags})),
     )
 
 
@@ -97,5 +107,6 @@ def significant_share(rows: Sequence[Row], *, alpha: float) -> tuple[float, int]
     Tests without a p-value are not counted, nor those that are not
     :func:`~exparity.stats.informative.is_informative`. The share is NaN without tests.
     """
-    hits = [bool(row["p"] <= alpha) for row in informative(rows) if row["p"] == row["p"]]
+    p_values = [row["p"] for row in informative(rows)]
+    hits = [bool(p <= alpha) for p in p_values if p == p]
     return sum(hits) / len(hits) if hits else np.nan, len(hits)

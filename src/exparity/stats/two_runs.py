@@ -13,6 +13,28 @@ from exparity.stats.mean_gap import VARIANCES, Estimate
 from exparity.types import Row
 
 
+class _Gap(NamedTuple):
+    """The gap of a cell over all trainings, and the variances of its mean."""
+
+    d: float
+    pooled_sd: float
+    v_seeds: float
+    v_texts: float
+    v_cells: float
+    n_seeds: int
+    dof_texts: float
+
+    @property
+    def errors(self) -> TwoErrors:
+        """The variances of d; NaN for a single training."""
+        variances = (np.asarray(getattr(self, name), dtype=np.float64) for name in VARIANCES)
+        errors = Estimate(np.zeros(()), *variances).errors
+        sd = np.float64(self.pooled_sd)
+        has_several = self.n_seeds > 1
+        square = np.where((sd > 0) & has_several, sd**2, np.nan)
+        return errors._replace(first=errors.first / square, second=errors.second / square)
+
+
 class GapDifference(NamedTuple):
     """The gap of one run minus that of another, in units of Cohen's d.
 
@@ -43,8 +65,9 @@ def gap_difference(second: Row, first: Row) -> GapDifference:
     are combined by Welch's rule. If both explain the same texts, their gaps are correlated, and the
     interval is longer than necessary.
     """
-    estimate = float(second["d"]) - float(first["d"])
-    runs = [_errors(second), _errors(first)]
+    gaps = [_Gap(*(row[name] for name in _Gap._fields)) for row in (second, first)]
+    estimate = float(gaps[0].d) - float(gaps[1].d)
+    runs = [gap.errors for gap in gaps]
     errors = TwoErrors(
         *welch([(run.first, run.first_dof) for run in runs]),
         *welch([(run.second, run.second_dof) for run in runs]),
@@ -53,13 +76,3 @@ def gap_difference(second: Row, first: Row) -> GapDifference:
         return GapDifference(estimate)
     half = float(critical_value(1 - DEFAULTS.confidence, errors))
     return GapDifference(estimate, estimate - half, estimate + half)
-
-
-def _errors(row: Row) -> TwoErrors:
-    """Return the variances of a row's d; NaN for a single training."""
-    variances = (np.asarray(row[name], dtype=np.float64) for name in VARIANCES)
-    errors = Estimate(np.zeros(()), *variances).errors
-    sd = np.float64(row["pooled_sd"])
-    has_several = row["n_seeds"] > 1
-    square = np.where((sd > 0) & has_several, sd**2, np.nan)
-    return errors._replace(first=errors.first / square, second=errors.second / square)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from operator import attrgetter
 
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.columns import Export, Row
+from exparity.artefacts.columns import Export, Row, records
 from exparity.artefacts.schemas import schema_of
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study
@@ -32,19 +32,36 @@ class RangeLine:
     means: dict[str, float | None]
 
 
+@dataclass(frozen=True)
+class _Gap:
+    """A gap of a training among the texts of one range."""
+
+    dataset: str
+    model: str
+    group: str
+    group_b: str
+    class_name: str
+    by: str
+    low: float
+    high: float
+    quantity: str
+    n: int
+    value: float
+
+
 def range_lines(rows: Sequence[Row], study: Study) -> list[RangeLine]:
     """Return the lines of the table; of two classes those of the second."""
     names = ("dataset", "model", "group", "group_b", "class_name", "by", "low", "high")
     lines = []
-    gaps = (row for row in rows if row["quantity"] in SHOWN)
-    for key, cell in grouped(gaps, itemgetter(*names)).items():
+    gaps = (gap for gap in records(_Gap, rows) if gap.quantity in SHOWN)
+    for key, cell in grouped(gaps, attrgetter(*names)).items():
         dataset, model, group, group_b, class_name, by, low, high = key
         classes = study.declared(dataset).classes
         if len(classes) == 2 and class_name == classes[0]:
             continue
-        by_quantity = grouped(cell, itemgetter("quantity"))
+        by_quantity = grouped(cell, attrgetter("quantity"))
         means = {quantity: _mean(by_quantity.get(quantity, ())) for quantity in SHOWN}
-        n = max(row["n"] for row in by_quantity.get("selection_rate_gap", cell))
+        n = max(gap.n for gap in by_quantity.get("selection_rate_gap", cell))
         lines.append(
             RangeLine(dataset, model, f"{group} − {group_b}", class_name, by, low, high, n, means)
         )
@@ -58,6 +75,5 @@ def findings(rows: Sequence[Row], study: Study) -> Findings:
     return Findings({"lines": range_lines(rows, study), "shown": SHOWN}, [export])
 
 
-def _mean(rows: Sequence[Row]) -> float | None:
-    values = [row["value"] for row in rows if row["value"] == row["value"]]
-    return mean_and_sd(values)[0]
+def _mean(gaps: Sequence[_Gap]) -> float | None:
+    return mean_and_sd([gap.value for gap in gaps if gap.value == gap.value])[0]

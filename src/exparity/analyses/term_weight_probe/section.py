@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.columns import Export, Row
+from exparity.artefacts.columns import Export, Row, records
 from exparity.artefacts.schemas import schema_of
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study
@@ -18,20 +19,36 @@ ALL_GROUPS = "all"
 """The words of every group are scaled together."""
 
 
+@dataclass(frozen=True)
+class _Probed:
+    """A quantity of a bag of words at a weight."""
+
+    dataset: str
+    debias: str
+    terms: str
+    weight: float
+    quantity: str
+    class_name: str
+    group: str
+    group_b: str
+    value: float
+
+
 def probes(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Arrange the term_weight_probe artefact: ``levels`` are quantities over classes by weight."""
-    place = itemgetter("dataset", "debias", "terms", "weight")
-    accuracy = {place(row): row["value"] for row in rows if row["quantity"] == "accuracy"}
+    place = attrgetter("dataset", "debias", "terms", "weight")
+    probed = records(_Probed, rows)
+    accuracy = {place(row): row.value for row in probed if row.quantity == "accuracy"}
     names = ("dataset", "debias", "terms", "group", "group_b")
-    over_classes = (r for r in rows if r["quantity"] != "accuracy" and not r["class_name"])
+    over_classes = (row for row in probed if row.quantity != "accuracy" and not row.class_name)
     arranged = []
-    for key, part in grouped(over_classes, itemgetter(*names)).items():
+    for key, part in grouped(over_classes, attrgetter(*names)).items():
         levels = {
             weight: {
                 "accuracy": accuracy[place(gaps[0])],
-                **{gap["quantity"]: gap["value"] for gap in gaps},
+                **{gap.quantity: gap.value for gap in gaps},
             }
-            for weight, gaps in sorted(grouped(part, itemgetter("weight")).items())
+            for weight, gaps in sorted(grouped(part, attrgetter("weight")).items())
         }
         arranged.append({**dict(zip(names, key, strict=True)), "levels": levels})
     return arranged

@@ -46,6 +46,11 @@ GAPS = [verdict.id for verdict in VERDICTS if verdict.is_gap]
 _RUNS_OF_CEILINGS = 2
 _LEAST_SPREAD = 1e-9
 _NO_WARNING = ("one_training", "missing_cells")
+_BEFORE = (
+    "*Before* is the verdict of skill when limits were interpolated between tenths of the words, "
+    "the reference was that of the search, *equivalent* was one of ranks, and each claim had all "
+    "of α (`benchmarks/earlier.py`); there was no forward simulation then."
+)
 
 
 class Run(NamedTuple):
@@ -434,7 +439,7 @@ def main() -> None:
         tables.append(f"**Room**\n\n{by_room.to_markdown(index=False, floatfmt='.3f')}\n")
         print(tables[-1])
     if options.write is not None:
-        text = "\n".join([f"{options.runs} runs a row.\n", *tables])
+        text = "\n".join([f"{options.runs} runs a row. {_BEFORE}\n", *tables])
         write_between_marks(options.write, "simulated skill", text)
 
 

@@ -42,6 +42,7 @@ FORMS = {
     "linear": "sum(values) / 1000",
     # The sign is that of the other words, so that both classes are predicted.
     "xor": "(-1) ** len(large(values)) * (-2.0 if any(w[0] == 'v' for w in words) else 2.0)",
+    "prior": "2 + sum(values) / 1000",
     "either": "(sum(values) - sum(large(values)) + max(large(values), key=abs, default=0)) / 1000",
 }
 
@@ -49,7 +50,7 @@ FORMS = {
 class Study:
     """Texts of two groups, 12 and 36 words long, and explanations of a function of them."""
 
-    def __init__(self, folder, form, lengths):
+    def __init__(self, folder, form, lengths, coupled=False):
         self.folder = folder
         module = f"truth_{form}"
         (folder / f"{module}.py").write_text(SOURCE.replace("FORM", FORMS[form]))
@@ -57,10 +58,11 @@ class Study:
         with (folder / "texts.csv").open("w") as file:
             table = csv.writer(file)
             table.writerow(["text", "label", "group"])
-            for group, n_words in lengths.items():
+            for place, (group, n_words) in enumerate(lengths.items()):
                 for number in range(N_TEXTS):
-                    label, sign, family = (("no", -1, "v"), ("yes", 1, "w"))[number % 2]
-                    strong = [1500, 1400] if form != "linear" else []
+                    is_yes = (place + (number % 8 == 0)) % 2 if coupled else number % 2
+                    label, sign, family = (("no", -1, "v"), ("yes", 1, "w"))[is_yes]
+                    strong = [1500, 1400] if form in ("xor", "either") else []
                     others = rng.choice(np.arange(600, 1400, 60), 3 - len(strong), replace=False)
                     weak = rng.choice(np.arange(-40, 41), n_words - 3, replace=False)
                     words = [f"s{sign * value}" for value in (*strong, *others)]
@@ -150,8 +152,8 @@ def study(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
 
-    def of(form, lengths=LENGTHS):
-        return Study(tmp_path, form, lengths)
+    def of(form, lengths=LENGTHS, **options):
+        return Study(tmp_path, form, lengths, **options)
 
     yield of
     for form in FORMS:
@@ -193,3 +195,20 @@ def test_redundant_words_and_equal_noise_are_no_gap(study):
         assert row["verdict"] != "different", (method, metric)
         if metric in METRICS:  # the search of words that replace each other is not beaten
             assert "reference_beaten" not in row["flags"]
+
+
+CANNOT_TELL = {"probability_cannot_tell", "log_odds_cannot_tell", "counting_units_differ"}
+
+
+@pytest.mark.parametrize("noise", [0.7, 0.0])
+def test_priors_and_equal_noise_are_no_gap_or_skill_says_that_it_cannot_tell(study, noise):
+    """The empty text is of the class of most texts of one group, and of few of the other."""
+    prior = study("prior", {"first": 16, "second": 16}, coupled=True)
+    rows = prior.verdicts(prior.imported("noisy", noise=noise))
+    assert len(rows) == 3
+    assert rows["noisy", "forward_simulation"]["verdict"] != "different"
+    for (method, metric), row in rows.items():
+        if metric in METRICS:
+            assert abs(row["certainty_d"]) > 0.2  # it would show in scores
+            is_flagged = CANNOT_TELL.intersection(row["flags"])
+            assert row["verdict"] != "different" or is_flagged, (method, metric)

@@ -32,7 +32,9 @@ def get_of_metric(artefact, needs):
     """A file that only metrics read that need something, such as counterfactuals."""
     if not EXPERIMENT.metrics_that_need(needs):
         return []
-    return lambda wildcards: EXPERIMENT.of_metric(artefact, get_ids(wildcards))
+    return with_signature(
+        lambda wildcards: EXPERIMENT.of_metric(artefact, get_ids(wildcards))
+    )
 
 
 def get_analysis_inputs(name):

@@ -33,7 +33,7 @@ def get_gpu_slots(of_metric=False, runs_model=True):
 
 def get_processes():
     """The processes of a training, each of which has a core or a GPU."""
-    return lambda wildcards: EXPERIMENT.processes(get_ids(wildcards))
+    return with_signature(lambda wildcards: EXPERIMENT.processes(get_ids(wildcards)))
 
 
 def get_gflops():
@@ -79,7 +79,9 @@ def get_memory(stage, least=8000):
     """Return the memory in MB of a job that runs a model."""
     if not EXPERIMENT.weights:
         return least
-    return lambda wildcards: EXPERIMENT.memory_mb(stage, get_ids(wildcards), least)
+    return with_signature(
+        lambda wildcards: EXPERIMENT.memory_mb(stage, get_ids(wildcards), least)
+    )
 
 
 def get_table_memory(wildcards, attempt):

@@ -206,3 +206,12 @@ def test_the_docs_read_results_of_the_default_experiment(repository):
     made = yaml.safe_load((repository / "config" / "config.yaml").read_text())["datasets"]
     for page in (repository / "docs").glob("*.md"):
         assert {*re.findall(r"results/data/(\w+)\.parquet", page.read_text())} <= {*made}, page
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["From Excel", "Ages and other", "supervisor", "On Colab", "### Add a seed", "SmoothGrad"],
+)
+def test_a_search_for_what_newcomers_look_for_finds_a_page(repository, words):
+    pages = (repository / "docs").glob("*.md")
+    assert any(words in page.read_text(encoding="utf-8") for page in pages)

@@ -69,6 +69,14 @@ MORE_KINDS = {
     "methods": {"occlusion": {}, "lime": {"num_samples": 8}},
     "metrics": {"loo_correlation": {}, "comprehensiveness": {}, "forward_simulation": {}},
 }
+# Every way to ask whether explanations are good.
+WITNESSES = {
+    "metrics": {
+        "forward_simulation": {}, "comprehensiveness": {}, "communication": {}, "mass_accuracy": {}
+    },
+    "controls": {"reference": {"enabled": True, "stages": 2}},
+    "analyses": {"remedies": {}},
+}  # fmt: skip
 # Explainers of other libraries on enough texts for several parts of the slow ones.
 PACKAGES = {
     "datasets": {"pairs_all": {"n_pairs": 100}},
@@ -245,12 +253,16 @@ def end_at_random(checkout, draw: random.Random, end: str, most: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kills", "kinds"),
-    [(3, TWO_KINDS), pytest.param(20, MORE_KINDS, marks=pytest.mark.exhaustive)],
-    ids=["3", "20"],
+    ("kills", "ends", "kinds"),
+    [
+        (3, ("KILL", "TERM", "INT"), TWO_KINDS),
+        pytest.param(20, ("KILL", "TERM", "INT"), MORE_KINDS, marks=pytest.mark.exhaustive),
+        pytest.param(2, ("KILL",), WITNESSES, marks=pytest.mark.exhaustive),
+    ],
+    ids=["3", "20", "witnesses"],
 )
 def test_a_run_that_is_ended_at_random_makes_what_an_undisturbed_one_makes(
-    checkout, repository, tmp_path, kills, kinds
+    checkout, repository, tmp_path, kills, ends, kinds
 ):
     """Tables, weights and page, whether it is killed or told to end."""
     undisturbed = copy_checkout(repository, tmp_path / "undisturbed")
@@ -262,7 +274,7 @@ def test_a_run_that_is_ended_at_random_makes_what_an_undisturbed_one_makes(
     draw = random.Random(kills)
     for i in range(kills):
         most = len(expected) // (2 * kills)
-        end_at_random(checkout, draw, ("KILL", "TERM", "INT")[i % 3], most)
+        end_at_random(checkout, draw, ends[i % len(ends)], most)
     checkout.snakemake()
     ours = tables(checkout, "")
     assert list(ours) == list(expected)

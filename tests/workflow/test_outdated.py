@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support import N_METRICS, TINY
+from support import N_METHODS, N_METRICS, TINY
 from workflow.conftest import Checkout
 
 import exparity
@@ -130,6 +130,25 @@ def test_what_a_stopped_run_has_made_anew_makes_the_rest_run(finished):
     finished.snakemake("--until", "explain")
     after = {"compare": 1, "judge": 1, "ranking": 1, "cost": 1, "report": 1}
     assert finished.plan() == {"evaluate": N_METRICS, **after}
+
+
+@pytest.mark.parametrize(
+    ("witness", "beside"),
+    [
+        ("forward_simulation", {"foresee": 1, "negative_control": 1, "positive_control": 1}),
+        ("communication", {"negative_control": 1}),
+        ("mass_accuracy", {"negative_control": 1}),
+    ],
+)
+def test_a_witness_is_added_by_its_own_jobs_alone(finished, witness, beside):
+    """No training, explanation or score that is there is made again.
+
+    Without a word on the reference, forward simulation would take its search away.
+    """
+    controls = {"reference": {"enabled": True}}
+    finished.configure(metrics={**TINY["metrics"], witness: {}}, controls=controls)
+    after = {"compare": 1, "judge": 1, "ranking": 1, "cost": 1, "report": 1}
+    assert finished.plan() == {"evaluate": N_METHODS, **beside, **after}
 
 
 def test_only_what_a_target_needs_is_made_again(finished):

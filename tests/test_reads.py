@@ -17,13 +17,13 @@ SOURCE = Path(__file__).parents[1] / "src" / "exparity"
 
 # A commit that lowers a count lowers its line here too; no commit raises one.
 MOST = {
-    "pairs": 28,
-    "unpacked": 6,
-    "vague_names": 93,
+    "pairs": 17,
+    "unpacked": 2,
+    "vague_names": 74,
     "any": 762,
     "text_keys": 411,
     "long_functions": 9,
-    "deep_comprehensions": 3,
+    "deep_comprehensions": 1,
 }
 
 VAGUE = {"asked", "each", "every", "found", "given", "id", "made"}

@@ -66,8 +66,9 @@ def known_commands() -> dict[str, Command]:
     from exparity.artefacts.analyses import ANALYSES
 
     commands = dict(COMMANDS)
-    for id in ANALYSES.ids():
-        entry, name = ANALYSES.get(id), command_of(id)
+    for analysis in ANALYSES.ids():
+        entry = ANALYSES.get(analysis)
+        name = command_of(analysis)
         commands[name] = _job(name, entry.function, takes_plugins=True, running=entry.running)
     return commands
 
@@ -196,11 +197,14 @@ def _parser() -> Parser:
 
 def _commands_in_words() -> str:
     """Return all commands in groups, with a line for each."""
-    groups = {t: [(one.name, _summary(one)) for one in group] for t, group in _GROUPS.items()}
+    groups = {
+        title: [(command.name, _summary(command)) for command in group]
+        for title, group in _GROUPS.items()
+    }
     files = [*_HOME.glob("stages/**/*.py"), *_HOME.glob("analyses/**/*.py")]
     documented = [match for file in files for match in _DOCUMENTED.findall(file.read_text("utf-8"))]
     groups["analyses, run by the workflow"] = sorted(
-        (command_of(id), plain(line)) for id, _, line in documented if id
+        (command_of(name), plain(line)) for name, _, line in documented if name
     )
     parts = [
         "\n".join([f"{title}:", *(f"  {name:<26} {summary}" for name, summary in group)])
@@ -224,9 +228,9 @@ def _completion(shell: str) -> str:
     parser = _parser()
     commands = parser.add_subparsers(metavar="COMMAND")
     for name, command in known_commands().items():
-        own = commands.add_parser(name, help=name, parents=[command.parser()], add_help=False)
+        subparser = commands.add_parser(name, help=name, parents=[command.parser()], add_help=False)
         paths = {n for n, argument in command.arguments.items() if argument.kind is Path}
-        for action in own._actions:
+        for action in subparser._actions:
             if action.dest in paths:
                 action.complete = shtab.FILE  # type: ignore[attr-defined]
     script: str = shtab.complete(parser, shell)

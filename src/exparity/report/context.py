@@ -165,7 +165,8 @@ class Context:
     @cached_property
     def exports(self) -> Sequence[Export]:
         """Tables to download that have rows, without those that failed."""
-        study, exports = self.study, []
+        study = self.study
+        exports: list[Export] = []
         makers: dict[str, Callable[[], Iterable[Export]]] = {
             "disparity": lambda: (disparity_export(study, table) for table in self.tables),
             "verdicts": lambda: [self._verdicts_export()],

@@ -78,17 +78,21 @@ def mean_lines(
     ``files`` has a table of scores for each training.
     """
     examples = Examples()
-    placed = {cell: [(examples.places(one), one) for one in of] for cell, of in files.items()}
+    placed = {
+        cell: [(examples.places(table), table) for table in tables]
+        for cell, tables in files.items()
+    }
     for (method, metric), tables in placed.items():
         scores = np.full((len(tables), len(examples)), np.nan)
-        facts, n_undefined = [], 0
+        facts = []
+        n_undefined = 0
         for row, (places, table) in zip(scores, tables, strict=True):
             row[places] = table["score"].to_numpy()
             n_undefined += int(np.isnan(row[places]).sum())
             facts.append(facts_of(table.schema.metadata))
         bounds = tuple(facts[-1].get("bounds", _NO_BOUNDS))
         mean = mean_score(scores, examples.sets, confidence=confidence, bounds=bounds)
-        n_cut = max(of_file.get("notes", {}).get(CUT_TEXTS, 0) for of_file in facts)
+        n_cut = max(known.get("notes", {}).get(CUT_TEXTS, 0) for known in facts)
         ids = (dataset, model, method, metric)
         yield MeanLine(*ids, n_undefined=n_undefined, n_cut=n_cut, **vars(mean))
 
@@ -96,13 +100,13 @@ def mean_lines(
 def mean_tables(lines: Sequence[MeanLine]) -> list[MeanTable]:
     """Return a table for each dataset, everything in the order of the lines."""
     tables = []
-    for dataset, of in grouped(lines, lambda line: line.dataset).items():
-        by_metric = grouped(of, lambda line: line.metric)
+    for dataset, members in grouped(lines, lambda line: line.dataset).items():
+        by_metric = grouped(members, lambda line: line.metric)
         tables.append(
             MeanTable(
                 dataset,
                 metrics=list(by_metric),
-                lines={(line.model, line.method, line.metric): line for line in of},
+                lines={(line.model, line.method, line.metric): line for line in members},
             )
         )
     return tables

@@ -31,12 +31,12 @@ def display_name(kind: str, use: str, instance: str) -> str:
     return entry.facts.display or instance if kind == "dataset" else entry.display
 
 
-def registered_name(kind: str, id: str) -> str:
+def registered_name(kind: str, name: str) -> str:
     """Return the registered name of an id, or the id itself where nothing is registered by it."""
-    if kind not in REGISTRIES or id not in REGISTRIES[kind].ids():
-        return visible(id)
-    name = visible(display_name(kind, id, id))
-    return f"{name} {ARROWS[METRICS.get(id).facts.direction]}" if kind == "metric" else name
+    if kind not in REGISTRIES or name not in REGISTRIES[kind].ids():
+        return visible(name)
+    shown = visible(display_name(kind, name, name))
+    return f"{shown} {ARROWS[METRICS.get(name).facts.direction]}" if kind == "metric" else shown
 
 
 def fitted(text: str, width: int) -> str:

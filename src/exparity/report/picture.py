@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import attrgetter
 
 from exparity.core.formats import joined, signed
@@ -80,7 +81,8 @@ class PicturePanel:
 
     def tiles(self) -> Iterator[Tile]:
         """Yield every tile, row by row."""
-        return (tile for line in self.lines for cell in line.cells for tile in cell)
+        for line in self.lines:
+            yield from chain.from_iterable(line.cells)
 
 
 def is_controlled(study: Study) -> bool:

@@ -135,7 +135,7 @@ def _about_best(
         first: the method of the best level of its worst group.
     """
     methods = [method for method in names if method != RANDOM]
-    for_all = [m for m in methods if all(m in of_group for of_group in best.values())]
+    for_all = [m for m in methods if all(m in chosen for chosen in best.values())]
     if len(for_all) == len(methods):
         return ["No method is shown to be better than another."]
     if for_all:
@@ -143,9 +143,9 @@ def _about_best(
         more = "" if len(for_all) == 1 else ", and not told apart"
         return [f"{joined([names[m] for m in for_all])} {verb} best for {joined([*best])}{more}."]
     sentences = [
-        f"For {group}, {joined([names[m] for m in of_group if m != RANDOM])} "
-        f"{'is' if len(of_group) == 1 else 'are'} best."
-        for group, of_group in best.items()
+        f"For {group}, {joined([names[m] for m in chosen if m != RANDOM])} "
+        f"{'is' if len(chosen) == 1 else 'are'} best."
+        for group, chosen in best.items()
     ]
     return [*sentences, f"{names[first]} serves the worst-off group best."]
 

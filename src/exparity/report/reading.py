@@ -59,4 +59,4 @@ def totals_by_part(jobs: list[JobCost]) -> dict[tuple[str, str], Total]:
         (job for job in jobs if job.stage in _PARTS),
         lambda job: (job.stage, str(job.ids[_PARTS[job.stage]])),
     )
-    return {part: total(part[1], of) for part, of in parts.items()}
+    return {part: total(part[1], members) for part, members in parts.items()}

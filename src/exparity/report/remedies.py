@@ -212,16 +212,15 @@ def _before_and_after(before: float, after: float) -> tuple[str, str]:
 
 
 def _levels(remedy: Remedy) -> tuple[str, str, str, str]:
-    level, after, other, other_after = (
-        number_text(value, signed=False, like=remedy.level)
-        for value in (
-            remedy.level,
-            remedy.level_after,
-            remedy.other_level,
-            remedy.other_level_after,
-        )
+    def text(level: float) -> str:
+        return number_text(level, signed=False, like=remedy.level)
+
+    return (
+        text(remedy.level),
+        text(remedy.level_after),
+        text(remedy.other_level),
+        text(remedy.other_level_after),
     )
-    return level, after, other, other_after
 
 
 def _accuracy(remedy: Remedy) -> tuple[str, str]:

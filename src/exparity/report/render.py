@@ -43,8 +43,8 @@ def render_page(context: Context) -> str:
     """
     environment = html_environment()
     shared = {"study": context.study, "version": version("exparity")}
-    of_analyses = map(section_of, context.analyses)
-    sections = [*SECTIONS[:_BESIDE_GRID], *of_analyses, *SECTIONS[_BESIDE_GRID:]]
+    analysed = map(section_of, context.analyses)
+    sections = [*SECTIONS[:_BESIDE_GRID], *analysed, *SECTIONS[_BESIDE_GRID:]]
     drawn = {}
     if not context.with_texts:
         sections = [section for section in sections if not section.shows_texts]

@@ -72,7 +72,8 @@ def read_study_scores(study: Study) -> Scores:
             table = read_columns(path, *NEEDED)
             _, _, seed, method, metric = ids
             tables[str(method), str(metric)].append(table)
-            groups, scores = (table[name].to_numpy() for name in ("group", "score"))
+            groups = table.column("group").to_numpy()
+            scores = table.column("score").to_numpy()
             summary = distribution(scores, groups, study.declared(str(dataset)).parts)
             if summary is not None:
                 distributions[ids] = summary

@@ -45,9 +45,9 @@ def _visible(value: object) -> object:
     return type(value)(visible(value, keep="\n\t")) if isinstance(value, str) else value
 
 
-def _breakable(id: str) -> Markup:
+def _breakable(name: str) -> Markup:
     """Return an id that may be broken after its underscores."""
-    return escape(id).replace("_", Markup("_<wbr>"))
+    return escape(name).replace("_", Markup("_<wbr>"))
 
 
 def _pretty_json(value: object) -> Markup:

@@ -76,16 +76,16 @@ def _write_figure(draw: Draw, path: Path, title: str) -> None:
 def _drawings(study: Study, tables: Sequence[Table]) -> Iterator[Drawing]:
     yield "verdicts", "Verdicts", partial(_of_verdicts, study)
     for table in tables:
-        dataset, a, b = table.dataset, table.group_a, table.group_b
-        title = f"Effect sizes, {study.display('dataset', dataset)}, {a} − {b}"
-        yield file_name("effects", dataset, a, b), title, partial(_of_effects, study, table)
+        ids = (table.dataset, table.group_a, table.group_b)
+        pair = f"{table.group_a} − {table.group_b}"
+        title = f"Effect sizes, {study.display('dataset', table.dataset)}, {pair}"
+        yield file_name("effects", *ids), title, partial(_of_effects, study, table)
     for dataset in study.models:
         title = f"ROC curves, {study.display('dataset', dataset)}"
         yield file_name("roc", dataset), title, partial(_of_roc, study, dataset)
     for dataset in study.models:
         for metric in study.applying("metrics", dataset):
-            kinds = {"metric": metric, "dataset": dataset}
-            shown = ", ".join(study.display(kind, id) for kind, id in kinds.items())
+            shown = f"{study.display('metric', metric)}, {study.display('dataset', dataset)}"
             prepare = partial(_of_distributions, study, dataset, metric)
             yield file_name("distributions", dataset, metric), f"Distributions, {shown}", prepare
 
@@ -136,11 +136,12 @@ def _of_distributions(study: Study, dataset: str, metric: str) -> Draw | None:
 
 def _spreads(study: Study, dataset: str, metric: str) -> Spreads:
     """Summarise the scores by model, method and group, all seeds together."""
-    methods, groups = study.applying("methods", dataset), study.declared(dataset).parts
+    methods = study.applying("methods", dataset)
+    groups = study.declared(dataset).parts
     keys = product(study.models[dataset], methods, groups)
     files = (path for ids, path in study.files("scores") if (ids[0], ids[-1]) == (dataset, metric))
     table = read_tables([path for path in files if path.is_file()], "scores")
     ids = ["model", "method", "group"]
     cells = table.select([*ids, "score"]).to_pandas().groupby(ids)["score"]
-    scores = {key: of_cell.to_numpy() for key, of_cell in cells}
+    scores = {key: values.to_numpy() for key, values in cells}
     return {key: score_spread(scores.get(key, ())) for key in keys}

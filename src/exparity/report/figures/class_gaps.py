@@ -43,9 +43,9 @@ def class_gaps_figure(gaps: Sequence[ClassGap], width: float, names: Names) -> F
     by_model.set_xticks(range(len(models)), labels, **(turned if len(models) > 3 else {}))
     _against(against, gaps)
     _by_share(by_share, gaps)
-    a, b = visible(gaps[0].group), visible(gaps[0].group_b)
-    by_model.set_ylabel(f"gap, {a} − {b}")
-    by_share.set_xlabel(f"share of {a} in the training data")
+    group_a = visible(gaps[0].group)
+    by_model.set_ylabel(f"gap, {group_a} − {visible(gaps[0].group_b)}")
+    by_share.set_xlabel(f"share of {group_a} in the training data")
     figure.legend(handles=_legend(gaps), loc="outside upper left", ncols=3)
     return figure
 

@@ -30,9 +30,12 @@ Spreads = Mapping[tuple[str, str, str], Spread | None]
 
 def distributions_figure(spreads: Spreads, width: float, names: Names, *, metric: str) -> Figure:
     """Draw the scores of one dataset and metric: one panel per model, one place per method."""
-    models, methods, groups = (list(dict.fromkeys(ids)) for ids in zip(*spreads, strict=True))
+    models = list(dict.fromkeys(model for model, _, _ in spreads))
+    methods = list(dict.fromkeys(method for _, method, _ in spreads))
+    groups = list(dict.fromkeys(group for _, _, group in spreads))
     narrow = width <= WIDTHS["1col"]
-    panel, labels = (0.75 if narrow else 0.85), (0.75 if narrow else 0.3)
+    panel = 0.75 if narrow else 0.85
+    labels = 0.75 if narrow else 0.3
     figure = new_figure(width, panel * len(models) + labels + 0.3)
     grid = figure.subplots(len(models), 1, squeeze=False, sharex=True, sharey=True)[:, 0]
     for axes, model in zip(grid, models, strict=True):

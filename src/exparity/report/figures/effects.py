@@ -69,7 +69,8 @@ def effects_figure(
     methods = [fitted(names("method", method), 20) for method in table.methods]
     grid[0, 0].set_yticks(range(len(methods)), methods)
     grid[0, 0].set_ylim(len(methods) - 0.5, -0.5)
-    a, b = visible(table.group_a), visible(table.group_b)
+    a = visible(table.group_a)
+    b = visible(table.group_b)
     figure.supxlabel(f"← {b} higher    Cohen’s d, {a} − {b}    {a} higher →", size=6.5)
     handles = _legend(table, styles, names)
     fits = len(handles) < 8 and all(len(str(handle.get_label())) <= 25 for handle in handles)
@@ -108,7 +109,8 @@ def _mark(axes: Axes, cell: Cell, y: float, style: MarkStyle, size: float, limit
         axes.text(0, y, "undefined", size=4, color=GREY, ha="center", va="center")
         return
     if abs(at) > limit:
-        at, shape = math.copysign(limit, at), ">" if at > 0 else "<"
+        shape = ">" if at > 0 else "<"
+        at = math.copysign(limit, at)
     fill = colour if cell.in_most_seeds else "white"
     axes.plot(at, y, shape, ms=size, color=colour, mfc=fill, mew=0.6, zorder=3, clip_on=False)
 

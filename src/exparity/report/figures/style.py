@@ -55,8 +55,9 @@ class NotebookFigure(Figure):
         file = BytesIO()
         with house_style():
             self.savefig(file, format="png", dpi=_PIXELS_PER_INCH, metadata={"Software": None})
-        width, height = (round(_SHOWN_PER_INCH * inches) for inches in self.get_size_inches())
-        return file.getvalue(), {"width": width, "height": height}
+        width, height = self.get_size_inches()
+        size = {"width": round(_SHOWN_PER_INCH * width), "height": round(_SHOWN_PER_INCH * height)}
+        return file.getvalue(), size
 
 
 def new_figure(width: float, height: float) -> Figure:

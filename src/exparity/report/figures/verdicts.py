@@ -49,8 +49,8 @@ def verdicts_figure(panels: Sequence[PicturePanel], width: float) -> Figure:
     columns = 1 if narrow or len(panels) == 1 else 2
     rows = math.ceil(len(panels) / columns)
     room = int((width / columns - _NAMES) / most / _LETTER)
-    words = (word for panel in panels for name in panel.metrics for word in name.split())
-    tilted = max(map(len, words)) > room
+    metrics = [name for panel in panels for name in panel.metrics]
+    tilted = max(len(word) for name in metrics for word in name.split()) > room
     height = sum(
         0.27 * max(len(panel.lines) for panel in panels[i : i + columns]) + 0.62 + _TILTED * tilted
         for i in range(0, len(panels), columns)
@@ -71,8 +71,8 @@ def _panel(axes: Axes, panel: PicturePanel, room: int, *, tilted: bool) -> None:
         for x, tiles in enumerate(line.cells):
             for i, tile in enumerate(tiles):
                 left = x - 0.49 + 0.98 * i / len(tiles)
-                of_tile = room if len(tiles) == 1 else 1
-                _draw(axes, tile, left, y - 0.47, 0.98 / len(tiles), of_tile)
+                letters = room if len(tiles) == 1 else 1
+                _draw(axes, tile, left, y - 0.47, 0.98 / len(tiles), letters)
     axes.set_xlim(-0.5, len(panel.metrics) - 0.5)
     axes.set_ylim(len(panel.lines) - 0.5, -0.5)
     axes.xaxis.tick_top()
@@ -108,7 +108,8 @@ def _draw(axes: Axes, tile: Tile, x: float, y: float, width: float, room: int) -
     ink = BLACK if tile.look in (*_SIDES, "both", "good") else GREY
     middle: dict[str, Any] = {"ha": "center", "va": "center", "color": ink}
     centre = x + width / 2
-    label, sign = tile.verdict.label if tile.verdict else "Not tested", SIGNS[tile.look]
+    label = tile.verdict.label if tile.verdict else "Not tested"
+    sign = SIGNS[tile.look]
     names = [f"{label}: {visible(tile.favoured)}"] if tile.favoured else [label]
     name = next((n for n in (*names, f"{sign} {label}") if len(n) <= 1.15 * room), sign)
     if len(tile.size) > 1.3 * room:

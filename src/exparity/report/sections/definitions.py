@@ -40,7 +40,8 @@ def to_html(text: str) -> Markup:
 
 
 def _marked_up(text: str) -> Markup:
-    result, end = Markup(""), 0
+    result = Markup("")
+    end = 0
     for match in _MARKED.finditer(text):
         formula, code = match.groups()
         inner = _mathml(formula) if formula else Markup("<code>{}</code>").format(code)
@@ -72,8 +73,8 @@ def _mathml(tex: str) -> Markup:
 def source_html(text: str) -> Markup:
     """Return a reference with its DOI or arXiv number as a link."""
 
-    def link(found: re.Match[str]) -> str:
-        return f'<a href="{_PLACES[found[1]]}{found[2]}" rel="noreferrer">{found[0]}</a>'
+    def link(match: re.Match[str]) -> str:
+        return f'<a href="{_PLACES[match[1]]}{match[2]}" rel="noreferrer">{match[0]}</a>'
 
     return Markup(_DOI.sub(link, str(escape(text))))
 
@@ -83,7 +84,7 @@ def _entries(names: Mapping[str, str], registry: Registry[Any]) -> list[dict[str
     return [
         {
             "name": entry.display,
-            "ids": [id for id, use in names.items() if use == entry.id],
+            "ids": [name for name, use in names.items() if use == entry.id],
             "text": to_html(prose(entry.function.__doc__ or "")),
             "facts": entry.facts,
             "source": source_html(entry.facts.reference),

@@ -5,7 +5,9 @@ import resource
 from types import SimpleNamespace
 
 import pytest
+from support import TINY
 
+from exparity.config.experiment import Experiment
 from exparity.runs import begin
 
 
@@ -62,3 +64,24 @@ def test_too_little_address_space_is_refused_before_torch_is_imported(
     line = capsys.readouterr().err
     assert line.startswith("exparity: ulimit -v: 1400000 kB of address space are too few")
     assert line.count("\n") == 1
+
+
+def test_a_server_is_started_for_jobs_whose_ids_snakemake_has(monkeypatch):
+    """Snakemake's wildcards are a plain dictionary."""
+    ids = {"dataset": "pairs_all", "model": "bert_tiny", "seed": "0", "method": "gradient"}
+    jobs = [
+        SimpleNamespace(rule=SimpleNamespace(name="evaluate"), wildcards_dict={**ids, **metric})
+        for metric in ({"metric": "comprehensiveness"}, {"metric": "gini"})
+    ]
+    workflow = SimpleNamespace(
+        dag_settings=SimpleNamespace(target_jobs=()),
+        dag=SimpleNamespace(needrun_jobs=lambda: jobs),
+        remote_exec=False,
+        local_exec=True,
+        is_main_process=True,
+        dryrun=False,
+    )
+    started = []
+    monkeypatch.setattr(begin, "start_server", lambda *arguments: started.append(arguments))
+    begin.before_jobs(workflow, Experiment.from_mapping(TINY))
+    assert [target for target, _ in started] == ["exparity.cli:run"]

@@ -17,8 +17,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "exparity"
 
 # A commit that lowers a count lowers its line here too; no commit raises one.
 MOST = {
-    "pairs": 17,
-    "unpacked": 2,
+    "pairs": 0,
+    "unpacked": 1,
     "vague_names": 74,
     "any": 762,
     "text_keys": 411,

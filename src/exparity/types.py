@@ -130,7 +130,9 @@ class Text:
             >>> Text.of_words(["我", "喜欢"], separator="").string
             '我喜欢'
         """
-        listed, spans, start = list(words), [], 0
+        listed = list(words)
+        spans = []
+        start = 0
         for word in listed:
             spans.append((start, start + len(word)))
             start += len(word) + len(separator)
@@ -163,7 +165,8 @@ class Text:
         for _, old, old_end, new, new_end in matcher.get_opcodes():
             for shift in range(min(old_end - old, new_end - new)):
                 before[new + shift] = gaps[old + shift]
-        string, spans = "", []
+        string = ""
+        spans = []
         for gap, word in zip(before, words, strict=True):
             spans.append((len(string) + len(gap), len(string) + len(gap) + len(word)))
             string += gap + word

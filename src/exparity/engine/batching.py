@@ -51,7 +51,8 @@ class MemoryBound:
         # What torch keeps for later is as good as free.
         kept = torch.cuda.memory_reserved(self.gpu) - torch.cuda.memory_allocated(self.gpu)
         free = torch.cuda.mem_get_info(self.gpu)[0] + kept
-        self.width, self.tokens = width, max(1, int(_SHARE * free * tokens / max(1, taken)))
+        self.width = width
+        self.tokens = max(1, int(_SHARE * free * tokens / max(1, taken)))
         return result
 
 

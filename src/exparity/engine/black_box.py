@@ -65,7 +65,8 @@ class Piece(NamedTuple):
 def pieces_of(text: Text) -> dict[int, Piece]:
     """Return the pieces of a text by the index of their word, each with what precedes the word."""
     words = [word for word, (start, end) in enumerate(text.spans) if text.string[start:end].strip()]
-    pieces, start = {}, 0
+    pieces = {}
+    start = 0
     for word in words:
         end = len(text.string) if word == words[-1] else text.spans[word][1]
         body = text.string[start:end].lstrip()

@@ -128,7 +128,8 @@ def _encoded(
     )
     encodings = []
     for position, row in enumerate(first):
-        ids, special = batch["input_ids"][row], batch["special_tokens_mask"][row]
+        ids = batch["input_ids"][row]
+        special = batch["special_tokens_mask"][row]
         offsets = np.array(batch["offset_mapping"][row], dtype=np.int64).reshape(-1, 2)
         encoding = Encoding(
             text="",
@@ -165,7 +166,9 @@ def _laid_out(
     between = range(int(np.flatnonzero(members[0])[-1]) + 1, int(members[1].argmax()))
     assert encoding.offsets is not None
     pair = texts[0].string, texts[1].string
-    offsets, word_ids, end = encoding.offsets.copy(), encoding.word_ids.copy(), len(pair[0]) + 1
+    offsets = encoding.offsets.copy()
+    word_ids = encoding.word_ids.copy()
+    end = len(pair[0]) + 1
     for side, member in enumerate(members):
         own = words_of_tokens(offsets.tolist(), (~member).tolist(), texts[side])
         word_ids[member] = own[member] + side * len(texts[0].spans)

@@ -212,7 +212,8 @@ class _Layer:
             return self._fixed
         state = self.module.weight.dtype, torch.get_num_threads()
         if self._route is None or self._route[0] != state:
-            weight, biased = self.module.weight, self.module.bias is not None
+            weight = self.module.weight
+            biased = self.module.bias is not None
             inputs, outputs = weight.shape if self._transposed else weight.shape[::-1]
             shape = min(inputs, _LARGEST), min(outputs, _LARGEST)
             size = Size(*shape, biased, self._transposed, weight.dtype)
@@ -245,10 +246,12 @@ class _Layer:
 
     def product(self, inputs: torch.Tensor, direction: Direction) -> Any:
         """Return inputs × weightᵀ + bias, or the gradient with respect to the inputs."""
-        weight, bias = self.module.weight, self.module.bias
+        weight = self.module.weight
+        bias = self.module.bias
         state = (weight.data_ptr(), weight._version)
         if state != self._state:
-            self._packed, self._state = {}, state
+            self._packed = {}
+            self._state = state
         packed = self._packed.get(direction)
         if packed is None:
             plain = weight.detach()

@@ -312,7 +312,9 @@ def _check_loaded(
 
 def _classifier(ready: _ReadyModel, options: ModelOptions, max_length: int | None) -> Classifier:
     """Build the classifier of a model, after checks of its label, vocabulary and length."""
-    model, tokenizer, head = ready.model, ready.tokenizer, ready.head
+    model = ready.model
+    tokenizer = ready.tokenizer
+    head = ready.head
     head.label = options.label
     head.class_names(model.config)  # an unknown label is refused before other faults
     check_vocabulary(ready.name, model, tokenizer)
@@ -357,7 +359,8 @@ def _read_checkpoint(
     base = read_reference(folder)
     if base is not None:
         require_intact(folder)
-        checkpoint, revision = base.checkpoint, base.revision
+        checkpoint = base.checkpoint
+        revision = base.revision
     prompted = spec is not None or base is not None
     head = new_head(LABEL_WORDS) if prompted else head_of(load_config(checkpoint, revision))
     model = load_model(checkpoint, revision, dtype=dtype, head=head, placement=placement)

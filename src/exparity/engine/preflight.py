@@ -215,7 +215,8 @@ def with_special_tokens(classifier: Classifier, explanation: Explanation) -> Exp
     """Return an explanation with a mask of its special tokens, which are no words."""
     if explanation.special_mask is not None:
         return explanation
-    ids, tokenizer = explanation.token_ids, classifier.tokenizer
+    ids = explanation.token_ids
+    tokenizer = classifier.tokenizer
     if ids is None:
         special = {getattr(tokenizer, f"{role}_token") for role in _SPECIAL} & {*explanation.tokens}
     else:
@@ -224,7 +225,8 @@ def with_special_tokens(classifier: Classifier, explanation: Explanation) -> Exp
         text = explanation.pair or explanation.text
         encoded = classifier.encode([text]) if explanation.text.strip() else []
         if encoded and np.array_equal(encoded[0].token_ids, ids):
-            mask, words = encoded[0].special_mask, encoded[0].word_ids
+            mask = encoded[0].special_mask
+            words = encoded[0].word_ids
             return replace(explanation, special_mask=mask, word_ids=words)
     if special:
         raise InputError(

@@ -66,9 +66,13 @@ def _attend(
     scaling: float,
 ) -> torch.Tensor:
     """Return (b, q, h) attention output of (b, q, h) and (b, t, h) projections."""
-    query, key, value = (
-        x.view(*x.shape[:2], n_heads, -1).transpose(1, 2) for x in (query, key, value)
-    )
+
+    def by_head(states: torch.Tensor) -> torch.Tensor:
+        return states.view(*states.shape[:2], n_heads, -1).transpose(1, 2)
+
+    query = by_head(query)
+    key = by_head(key)
+    value = by_head(value)
     output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scaling)
     return output.transpose(1, 2).flatten(-2)
 

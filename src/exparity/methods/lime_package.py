@@ -159,7 +159,8 @@ def _features(batch: MethodBatch, text: int, *, same: bool) -> IntArray:
 
     Equal units are the ``same`` feature, or else each is one.
     """
-    units, content = batch.units[text], batch.content_masks[text]
+    units = batch.units[text]
+    content = batch.content_masks[text]
     tokens = np.array(batch.encodings[text].tokens, dtype=object)
     numbers: dict[Any, int] = {}
     features = np.full(len(units), -1, dtype=np.int64)

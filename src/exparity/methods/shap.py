@@ -66,7 +66,9 @@ def _explain_together(batch: MethodBatch, max_evals: int) -> dict[int, FloatArra
 
     def answer(questions: dict[int, BoolArray]) -> list[FloatArray]:
         """Return the (v, m, c) probabilities of all versions of the texts that ask."""
-        owners, masks, shapes = [], [], []
+        owners = []
+        masks = []
+        shapes = []
         for text, asked in questions.items():
             on_tokens = batch.units[text].on_tokens(laid_on(batch.text_masks[text], asked, True))
             owners += np.repeat(versions[text], len(asked)).tolist()

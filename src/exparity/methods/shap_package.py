@@ -120,7 +120,8 @@ def shap_package(
         return np.split(masked.probabilities(owners, on_tokens), ends)
 
     def explain(text: int, ask: Ask[Masks, Outputs]) -> FloatArray:
-        inside, content = batch.text_masks[text], batch.content_masks[text]
+        inside = batch.text_masks[text]
+        content = batch.content_masks[text]
         features = inside if algorithm in _GAME else content
 
         def predict(rows: Any) -> Outputs:

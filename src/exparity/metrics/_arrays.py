@@ -64,7 +64,9 @@ def word_arrays(
     Scores are not negative, and all NaN where a token's is not finite. A word without a token, as
     the text was cut, has 0; so has every word where the rationale is unknown, which is empty then.
     """
-    scores, marks, words = [], [], []
+    scores = []
+    marks = []
+    words = []
     for explanation in explanations:
         assert explanation.word_ids is not None
         counted = explanation.content_mask & (explanation.word_ids >= 0)

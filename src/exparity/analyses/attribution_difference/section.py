@@ -20,8 +20,8 @@ Word = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class _Test:
-    """The test of a word in one training, as the artefact has it."""
+class _WordIds:
+    """A word of a method, between two groups."""
 
     dataset: str
     model: str
@@ -30,12 +30,6 @@ class _Test:
     group_b: str
     word_a: str
     word_b: str
-    n_sets: int
-    mean_difference: float
-    mean_absolute_difference: float
-    p: float
-    p_holm: float
-    p_pooled: float
 
     @property
     def word(self) -> Word:
@@ -43,7 +37,19 @@ class _Test:
 
 
 @dataclass(frozen=True)
-class Difference:
+class _Test(_WordIds):
+    """The test of a word in one training, as the artefact has it."""
+
+    n_sets: int
+    mean_difference: float
+    mean_absolute_difference: float
+    p: float
+    p_holm: float
+    p_pooled: float
+
+
+@dataclass(frozen=True)
+class Difference(_WordIds):
     """The difference of a word's attribution over seeds, first minus second group.
 
     Attributes:
@@ -55,13 +61,6 @@ class Difference:
         median_p_pooled: median p over the seeds of these.
     """
 
-    dataset: str
-    model: str
-    method: str
-    group_a: str
-    group_b: str
-    word_a: str
-    word_b: str
     mean_difference: float | None
     mean_absolute: float | None
     significant: int

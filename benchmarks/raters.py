@@ -1,6 +1,6 @@
 """Measure what the comparison of groups of raters calls a gap, by simulation.
 
-Usage: python benchmarks/raters.py [--runs N] [--texts N] [--only SETTING ...]
+Usage: python benchmarks/raters.py [--runs N] [--texts N] [--only SETTING ...] [--data FOLDER]
 
 Words of a text have a weight. An explanation knows it with an error, part of which all trainings
 share. A rater marks a share of the words: those with the largest weights, which he, too, knows with
@@ -15,12 +15,16 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from exparity.core.settings import DEFAULTS
+from exparity.data import DATASETS, load_dataset
+from exparity.data.files import DataSource
 from exparity.metrics import METRICS
+from exparity.quantities.raters import Rated, RatedTexts
 from exparity.stats.crossed import crossed_tests
 from exparity.stats.raters import RatedPairs, rater_test, relative
 from exparity.types import BoolArray, FloatArray, IntArray
@@ -169,13 +173,59 @@ SETTINGS = {
 }
 
 
+def random_on_real(corpus: str, folder: Path, draws: int) -> None:
+    """Print what random explanations of published sentences score by group, and what is shown."""
+    source = DataSource(folder, download=False)
+    options = {"corpus": corpus, "verify": False}
+    loaded = load_dataset("fair_rationales", source, options)
+    tests = {example.example_id: example for example in loaded if example.split == "test"}
+    markings = DATASETS.get("fair_rationales").facts.markings
+    assert markings is not None
+    rated = RatedTexts([Rated.of(m) for m in markings(source, tests, **options)], np.nan)
+    chance = rated.chance("rationale_auprc")
+    lengths, _ = rated.marked
+    words = np.arange(lengths.max()) < lengths[:, None]
+    marked = np.zeros(words.shape, dtype=bool)
+    for marks, row in zip(marked, rated.rows, strict=True):
+        marks[: len(row.rationale)] = row.rationale
+    comparisons = [*rated.comparisons()]
+    shown: dict[str, list[list[bool]]] = {"score": [], "excess": []}
+    for draw in range(draws):
+        rng = np.random.default_rng(draw)
+        drawn = rng.random((rated.pairs.texts.max() + 1, words.shape[1]))[rated.pairs.texts]
+        scores = METRIC.function(np.where(words, drawn, 0.0), marked, words)
+        for name, values in (("score", scores), ("excess", scores - chance)):
+            found = [
+                rater_test(values[None], rated.pairs, s.first, s.second, s.names, DEFAULTS)
+                for s in comparisons
+            ]
+            shown[name].append([test.p_mean <= ALPHA for test in found])
+    groups = np.array(rated.groups)
+    levels = {name: round(float(np.nanmean(chance[groups == name])), 3) for name in rated.order}
+    print(corpus, "expected of words in random order:", levels)
+    for name, results in shown.items():
+        shares = np.mean(results, axis=0)
+        most = comparisons[int(shares.argmax())]
+        print(
+            f"{corpus} {name}: {shares.mean():.1%} of comparisons differ, and "
+            f"{' − '.join(most.names)} in {shares.max():.0%} of the draws"
+        )
+
+
 def main() -> None:
     """Print a table of all settings."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--texts", type=int, default=260)
     parser.add_argument("--only", choices=SETTINGS, nargs="*", default=[*SETTINGS])
+    parser.add_argument(
+        "--data", type=Path, help="folder with fair_rationales: random explanations"
+    )
     options = parser.parse_args()
+    for corpus in ("sst", "dynasent") if options.data else ():
+        random_on_real(corpus, options.data, options.runs)
+    if options.data:
+        return
     table = {}
     for number, (name, setting) in enumerate(SETTINGS.items()):
         if name not in options.only:

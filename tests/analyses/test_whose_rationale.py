@@ -11,8 +11,10 @@ from support import tiny
 from exparity.analyses.whose_rationale import whose_rationale
 from exparity.analyses.whose_rationale.section import findings
 from exparity.artefacts.files import read_artefact
+from exparity.artefacts.grid import Grid
 from exparity.core.errors import InputError
 from exparity.report.raters import rater_sentences
+from exparity.tools.show import _of_raters
 
 TEXTS, RATERS, WORDS = 60, 6, 12
 GROUPS = (("old", "north"), ("old", "south"), ("young", "north"), ("young", "south"))
@@ -198,3 +200,23 @@ class TestConfig:
             ids = {"dataset": "marked", "model": "bert_tiny", "seed": 0}
             ids = {level: ids[level] for level in (("dataset",) if name == "raters" else ids)}
             assert before.options(name, ids) == after.options(name, ids)
+
+
+def test_the_terminal_prints_the_sentence(tmp_path):
+    planted = Study(tmp_path, true=(1.0, 0.0))
+    outputs = [planted.path(name, "d") for name in ("whose_rationale", "rater_levels")]
+    for path in outputs:
+        path.parent.mkdir()
+    inputs = planted.data, planted.raters, planted.predictions, planted.explanations
+    whose_rationale(*inputs, *outputs, tmp_path / "scores.parquet", statistics=STATISTICS)
+    grid = Grid(
+        pairs=[("d", "m")],
+        seeds=[0, 1],
+        methods={"gradient": "gradient"},
+        metrics={"gini": "gini"},
+        datasets={"d": "fair_rationales"},
+        models={"m": None},
+        analyses={"whose_rationale": [("d",)]},
+    )
+    (line,) = _of_raters(tmp_path, grid)
+    assert "Gradient with old (" in str(line)

@@ -14,6 +14,7 @@ from exparity.data._rows import csv_rows, marks_in
 from exparity.data.facts import Marking
 from exparity.data.files import DataSource, published_row
 from exparity.data.sst import sst
+from exparity.data.table import sample
 from exparity.types import Example
 
 FILES = known_files("fair_rationales")
@@ -93,8 +94,8 @@ def fair_rationales(
         source: where the raw files lie or go.
         corpus: where the sentences come from: reviews of films (``sst``), or DynaSent
             (``dynasent``).
-        n_train: sentences to train on, the first ones of the Stanford Sentiment Treebank that are
-            none of the marked ones; all if None.
+        n_train: sentences to train on, a sample of those of the Stanford Sentiment Treebank that
+            are none of the marked ones; all if None.
         verify: refuse files whose published SHA-256 is not known, and altered ones; set it to false
             once you have compared them.
 
@@ -110,7 +111,8 @@ def fair_rationales(
         for example in sst(source, verify=verify)
         if example.split == "train" and _letters(example.text) not in known
     ]
-    return [*tests, *training[:n_train]]
+    # The published order is by class, as far as the first thousands go.
+    return [*tests, *sample(training, n_train)]
 
 
 def _letters(text: str) -> str:

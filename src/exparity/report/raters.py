@@ -173,12 +173,17 @@ def _sentence(place: str, tests: Sequence[_Test], study: Study) -> str:
             f"On {place}, explanations agree more with some raters than with others, beyond what "
             f"the number of marked words brings: {joined(clauses)}."
         )
+    smallest = max(test.smallest for test in judged)
+    power = (
+        f"gaps in skill of {smallest:.2f} would have been found with 80 % power"
+        if smallest <= 1
+        else "with so few trainings, texts and raters, hardly any gap would have been found"
+    )
     alike = sum(test.verdict == "equivalent" for test in judged)
     equal = f"; {alike} of {len(judged)} comparisons are shown to be equivalent" if alike else ""
     return (
         f"On {place}, explanations are not shown to agree with one group of raters more than with "
-        f"another; gaps in skill of {max(test.smallest for test in judged):.2f} would have been "
-        f"found with 80 % power{equal}."
+        f"another; {power}{equal}."
     )
 
 

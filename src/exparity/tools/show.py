@@ -20,8 +20,9 @@ from exparity.core.flags import ConfigFiles, Folder, Id, Overrides
 from exparity.core.settings import DEFAULTS
 from exparity.report.context import Context
 from exparity.report.failures import Failures
-from exparity.report.gather import gather
+from exparity.report.gather import Study, gather
 from exparity.report.means import MEANS, MeanLine, mean_tables
+from exparity.report.raters import rater_sentences
 from exparity.report.rows import VerdictRow
 from exparity.report.sections.findings import in_plain_words
 from exparity.report.terminal import (
@@ -97,7 +98,22 @@ def show(
     elif verdicts:
         parts.append(["", "With --cells, the verdict of each comparison is printed."])
     parts.append(means_of(mean_tables(means), statistics.confidence))
+    if grid and not is_chosen:
+        parts.append(_of_raters(results, grid))
     write(terminal_here(), chain.from_iterable(parts))
+
+
+def _of_raters(results: Path, grid: Grid) -> list[RenderableType]:
+    """Return whose rationale explanations agree with, a line each; nothing where nobody marked."""
+    study = Study(results, grid, bias=(), facts={})
+    paths = layout.paths_of(results, grid, "whose_rationale")
+    rows = [
+        row
+        for path in paths
+        if path.is_file()
+        for row in read_artefact(path, "whose_rationale")[0].to_pylist()
+    ]
+    return [plain_text(sentence) for sentence in rater_sentences(rows, study)]
 
 
 def _answers(results: Path, grid: Grid) -> list[RenderableType]:

@@ -68,9 +68,9 @@ def page(study, tmp_path_factory):
 
 def values(study, quantity, model, class_name=""):
     return [
-        row["value"]
+        row.value
         for row in study.bias
-        if (row["dataset"], row["model"], row["quantity"], row["class_name"])
+        if (row.dataset, row.model, row.quantity, row.class_name)
         == ("data_0", model, quantity, class_name)
     ]
 
@@ -78,10 +78,10 @@ def values(study, quantity, model, class_name=""):
 @pytest.mark.contract
 class TestNames:
     def test_every_quantity_and_flag_has_words(self, study):
-        rows = [row for row in study.bias if row["dataset"] == "data_0"]
-        assert {row["quantity"] for row in rows} == {*QUANTITIES, *CAUSAL_QUANTITIES}
+        rows = [row for row in study.bias if row.dataset == "data_0"]
+        assert {row.quantity for row in rows} == {*QUANTITIES, *CAUSAL_QUANTITIES}
         assert not QUANTITIES.keys() & CAUSAL_QUANTITIES
-        assert {flag for row in rows for flag in row["flags"]} <= set(FLAGS)
+        assert {flag for row in rows for flag in row.flags} <= set(FLAGS)
 
     def test_the_table_of_model_bias_stays(self, study):
         first, second = bias_tables(study)

@@ -57,7 +57,8 @@ def test_a_verdict_is_added_by_its_data_alone(results, capsys, monkeypatch):
     assert re.search(counted, text)
     assert '<th scope="col" class="r">Odd one out</th>' in text
     assert "<dt>Odd one out</dt> <dd>Odd in general, above 0.2.</dd>" in text
-    assert len(re.findall(r'<td class="n s\d [ab][^>]*data-cell="\d"[^>]*>.*<small>odd', text)) == 4
+    tile = r'<td class="n s\d [ab][^>]*data-cell="\d"[^>]*><span[^>]*>[^<]*</span><small>odd'
+    assert len(re.findall(tile, text)) == 4
     cells = data_of(text)["disparity"]["cells"]
     assert all("an odd one for" in sentence for sentence in cells["excess.sentence"])
     assert "whether male and female texts differ is open" not in text  # it is a gap

@@ -13,6 +13,7 @@ import pytest
 from stats import demo_scores, recomputed
 
 from exparity.artefacts.columns import Examples
+from exparity.artefacts.ids import Provenance
 from exparity.core.settings import DEFAULTS
 from exparity.quantities.classifiers import Classifier, Classifiers
 from exparity.quantities.quantity import Quantity, Skill
@@ -78,7 +79,7 @@ def cell_of(study, metric, method, seed, quantities):
     is_foreseen = metric == "forward_simulation"
     return Cell(
         Path("scores"),
-        {"wildcards": ids, "parameters": {"use": metric}, "groups": list(GROUPS)},
+        Provenance(wildcards=ids, parameters={"use": metric}, groups=list(GROUPS)),
         method,
         0 if is_random else None,
         np.arange(len(study.is_first)),

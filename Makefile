@@ -23,8 +23,10 @@ $(STAMP): $(LOCKED) pyproject.toml
 	$(BIN)/python -m pip check
 	@touch $@
 
-demo: $(STAMP)  ## run the default experiment on embedded data; names the report to open
+demo: $(STAMP)  ## run the default experiment on embedded data; prints the answers and names the report
 	$(BIN)/snakemake
+	@echo
+	@$(BIN)/exparity show results
 	@echo
 	@echo "Done. Open the report: $(CURDIR)/results/report/index.html"
 

@@ -48,7 +48,9 @@ class TestEachOne:
         facts = DATASETS.get(id).facts
         if not all((REAL / file.path).is_file() for file in facts.files):
             pytest.skip(f"raw files of {id} below {REAL} (or EXPARITY_DATA) are missing")
-        found = load_dataset(id, DataSource(REAL, download=False))
+        is_published = all(file.sha256 for file in facts.files)
+        options = {} if is_published else {"verify": False}
+        found = load_dataset(id, DataSource(REAL, download=False), options)
         keys = [(e.split, e.example_id) for e in found]
         assert keys == sorted(set(keys))
         assert {e.group for e in found} == set(facts.groups or ("",))

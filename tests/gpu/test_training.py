@@ -116,7 +116,7 @@ def test_parts_of_a_batch_give_its_gradients(data, tmp_path, weighted, rows):
         loop.weighted = weighted
         loop.model.eval()
         batch = loop._collate(items)
-        loop.most_tokens = most and most * batch["input_ids"].shape[1]
+        loop.most_tokens = most and most * batch.inputs["input_ids"].shape[1]
         losses.append(loop._run(batch))
         gradients.append([p.grad.numpy() for p in loop.model.parameters()])
     assert losses[1] == pytest.approx(losses[0], rel=1e-5)

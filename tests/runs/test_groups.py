@@ -85,7 +85,8 @@ def test_every_analysis_that_is_always_made_has_its_submission(groups_of):
     expected = {
         id: TRAINING if ANALYSES.get(id).facts.runs_model else STATISTICS for id in made_always
     }
-    assert kinds == {**expected, "judge": REPORT, "counterfactuals": None}
+    of_data = {"counterfactuals": None, "raters": None}  # with prepare
+    assert kinds == {**expected, "judge": REPORT, **of_data}
     assert groups.kind_of("report") == groups.kind_of("cost") == REPORT
 
 

@@ -18,12 +18,12 @@ SOURCE = Path(__file__).parents[1] / "src" / "exparity"
 # A commit that lowers a count lowers its line here too; no commit raises one.
 MOST = {
     "pairs": 0,
-    "unpacked": 1,
-    "vague_names": 74,
+    "unpacked": 0,
+    "vague_names": 37,
     "any": 762,
     "text_keys": 411,
     "long_functions": 9,
-    "deep_comprehensions": 1,
+    "deep_comprehensions": 0,
 }
 
 VAGUE = {"asked", "each", "every", "found", "given", "id", "made"}
@@ -94,7 +94,7 @@ def _loops_deeply(node: ast.AST) -> bool:
 COUNTED: dict[str, Callable[[ast.AST], bool]] = {
     "pairs": _assigns_pair,
     "unpacked": _unpacks_generator,
-    "vague_names": _names_vaguely,
+    "vague_names": 37_names_vaguely,
     "any": _is_any,
     "text_keys": _has_text_key,
     "long_functions": _is_long,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -107,8 +108,8 @@ class _Explainer:
 
     def __call__(self, text: str, target: int = 1) -> Explanation:
         """Explain a text."""
-        (found,) = explain(self.classifier, [text], [target], self.method, **self.options)
-        return Explanation(text, list(found.tokens), found.scores.copy(), self.NAME, found.target)
+        (ours,) = explain(self.classifier, [text], [target], self.method, **self.options)
+        return Explanation(text, list(ours.tokens), ours.scores.copy(), self.NAME, ours.target)
 
 
 class SHAPExplainer(_Explainer):
@@ -327,7 +328,7 @@ class Dataset:
 
     @cached_property
     def _n_classes(self) -> int:
-        examples = (example for of_split in self.splits.values() for example in of_split)
+        examples = chain.from_iterable(self.splits.values())
         return 1 + max((example.label for example in examples), default=-1)
 
     def _examples(self, split_type: str) -> Sequence[Example]:
@@ -440,11 +441,11 @@ class Benchmark:
 
         explanations = []
         for explainer in tqdm(self.explainers, "Explainer", leave=False, disable=not show_progress):
-            found = explainer(text, target)
-            norm = np.linalg.norm(found.scores, ord=order)
+            explanation = explainer(text, target)
+            norm = np.linalg.norm(explanation.scores, ord=order)
             if normalize_scores and norm:
-                found.scores = found.scores / norm
-            explanations.append(found)
+                explanation.scores = explanation.scores / norm
+            explanations.append(explanation)
         return explanations
 
     def evaluate_explanation(
@@ -610,15 +611,15 @@ class Benchmark:
                 show_progress=False,
                 **evaluation_args,
             ):
-                of_explainer = values.setdefault(evaluated.explanation.explainer, {})
+                by_metric = values.setdefault(evaluated.explanation.explainer, {})
                 for evaluation in evaluated.evaluation_scores:
-                    of_explainer.setdefault(evaluation.name, []).append(evaluation.score)
+                    by_metric.setdefault(evaluation.name, []).append(evaluation.score)
         return {
             explainer: {
                 name: (float(np.nanmean(scores)), float(np.nanstd(scores)))
-                for name, scores in of_explainer.items()
+                for name, scores in by_metric.items()
             }
-            for explainer, of_explainer in values.items()
+            for explainer, by_metric in values.items()
         }
 
     def show_samples_evaluation_table(

@@ -200,10 +200,10 @@ def documented(described: Callable[..., Any]) -> dict[str, str]:
     """Return what docstrings say of each argument of a function, or attribute of a class."""
     bases = reversed(described.__mro__) if isinstance(described, type) else [described]
     texts = [f"{inspect.cleandoc(base.__doc__ or '')}\n" for base in bases]
+    sections = [section for text in texts for section in _SECTION.findall(text)]
     return {
         name: " ".join(line.split()).rstrip(".")
-        for text in texts
-        for section in _SECTION.findall(text)
+        for section in sections
         for name, line in _ITEM.findall(section)
     }
 

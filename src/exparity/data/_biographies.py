@@ -164,7 +164,7 @@ def _versions(
     other = others[dealer.deal(f"beside {work}", len(others), set())]
     # Slots take the words of this work, of the other person's and of this home.
     lists = {f"{PROTAGONIST}:{kind}": f"{work} {kind}" for kind in KINDS}
-    own = {*lists.values()}
+    words_of_work = {*lists.values()}
     lists |= {f"{OTHER}:{kind}": f"{other} {kind}" for kind in KINDS}
     lists["home"] = f"home {person.home}"
     parts = (part._replace(name=lists.get(part.key, part.name)) for part in person.template.parts)
@@ -172,7 +172,9 @@ def _versions(
     filling = new_filling(template, dealer, seen, WORDS)
     versions = []
     for gender, group in enumerate(GROUPS):
-        words, of_parts = zip(*spelled(template, filling, gender, {OTHER: gender}), strict=True)
+        words, parts_of_words = zip(
+            *spelled(template, filling, gender, {OTHER: gender}), strict=True
+        )
         versions.append(
             Example(
                 example_id=f"{number}-{group}",
@@ -181,7 +183,7 @@ def _versions(
                 group=group,
                 split=person.split,
                 match_id=number,
-                rationale=tuple(int(part.name in own) for part in of_parts),
+                rationale=tuple(int(part.name in words_of_work) for part in parts_of_words),
                 attributes={"template": template.id, "home": person.home},
             )
         )

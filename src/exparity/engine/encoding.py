@@ -74,10 +74,10 @@ def encode_texts(
     """
     with_words = parted(texts)
     for position, parts in enumerate(with_words):
-        each = parts if isinstance(parts, tuple) else (parts,)
-        if not all(part.string.strip() and part.spans for part in each):
+        members = parts if isinstance(parts, tuple) else (parts,)
+        if not all(member.string.strip() and member.spans for member in members):
             raise InputError(f"text {position}: is empty; there is nothing to explain")
-        if len(each) == 2:
+        if len(members) == 2:
             check_pairs(tokenizer, f"text {position}")
     if not with_words:
         return []
@@ -147,8 +147,8 @@ def _encoded(
                 types = np.array(batch["token_type_ids"][row], dtype=np.int64)
                 encoding = replace(encoding, token_ids=encoding.token_ids + types * type_stride)
         else:
-            own = words_of_tokens(offsets.tolist(), special, text)
-            encoding = replace(encoding, text=text.string, word_ids=own, written=text)
+            word_ids = words_of_tokens(offsets.tolist(), special, text)
+            encoding = replace(encoding, text=text.string, word_ids=word_ids, written=text)
         encodings.append(encoding)
     return encodings
 
@@ -170,8 +170,8 @@ def _laid_out(
     word_ids = encoding.word_ids.copy()
     end = len(pair[0]) + 1
     for side, member in enumerate(members):
-        own = words_of_tokens(offsets.tolist(), (~member).tolist(), texts[side])
-        word_ids[member] = own[member] + side * len(texts[0].spans)
+        words = words_of_tokens(offsets.tolist(), (~member).tolist(), texts[side])
+        word_ids[member] = words[member] + side * len(texts[0].spans)
     for place in between:
         offsets[place] = end, end + len(encoding.tokens[place])
         end = int(offsets[place, 1])

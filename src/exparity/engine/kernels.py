@@ -128,12 +128,12 @@ def _is_steady(size: Size, *, packed: bool) -> bool:
             (gradient,) = torch.autograd.grad((outputs * slopes[part]).sum(), inputs)
             return outputs.detach(), gradient
 
-        every = computed(slice(None))
+        together = computed(slice(None))
         for count in _PACKED_COUNTS if packed else _COUNTS:
             start = 7 * count % (most - count)
             part = slice(start, start + count)
-            pairs = zip(computed(part), every, strict=True)
-            if not all(torch.equal(found, among[part]) for found, among in pairs):
+            pairs = zip(computed(part), together, strict=True)
+            if not all(torch.equal(apart, among[part]) for apart, among in pairs):
                 return False
     return True
 

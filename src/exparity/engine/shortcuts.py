@@ -53,8 +53,8 @@ def pooled_position_only(
         return replaced({layer: _encoder_layer(layer)})
     if model.config.model_type in DECODERS:
         return replaced({base.h[-1]: _decoder_layer(base.h[-1], lengths)})
-    whole = base.attention.forward
-    return replaced({base.attention: lambda rows, mask=None: whole(rows, mask, rows[:, :1])})
+    attend = base.attention.forward
+    return replaced({base.attention: lambda rows, mask=None: attend(rows, mask, rows[:, :1])})
 
 
 def _attend(
@@ -145,18 +145,20 @@ class FirstLayer:
     def __init__(self, model: PreTrainedModel, rows: torch.Tensor, absent: torch.Tensor) -> None:
         base: Any = model.base_model
         n_texts, width, _ = rows.shape
-        every = torch.cat([rows, absent.expand(1, width, -1)])
+        rows_and_absent = torch.cat([rows, absent.expand(1, width, -1)])
         with torch.inference_mode():
             if model.config.model_type in ENCODERS + ONE_LAYER:
-                one = model.config.model_type in ONE_LAYER
-                attention = base.attention if one else base.encoder.layer[0].attention.self
+                has_one_layer = model.config.model_type in ONE_LAYER
+                attention = (
+                    base.attention if has_one_layer else base.encoder.layer[0].attention.self
+                )
                 self._modules = [attention.query, attention.key, attention.value]
-                inputs = base.embeddings(inputs_embeds=every)
+                inputs = base.embeddings(inputs_embeds=rows_and_absent)
             else:
                 block = base.h[0]
                 self._modules = [block.attn.c_attn]
                 positions = torch.arange(width, device=rows.device)
-                inputs = block.ln_1(every + base.wpe(positions))
+                inputs = block.ln_1(rows_and_absent + base.wpe(positions))
             self._tables = [module(inputs).flatten(0, 1) for module in self._modules]
         self._width = width
         self._absent = n_texts * width
@@ -165,8 +167,8 @@ class FirstLayer:
     def show(self, texts: torch.Tensor, stays: torch.Tensor) -> None:
         """Say which text each item of the next batch is of, (b,), and which rows stay, (b, t)."""
         positions = torch.arange(stays.shape[1], device=stays.device)
-        own = texts[:, None] * self._width + positions
-        self._index = torch.where(stays, own, self._absent + positions)
+        shown = texts[:, None] * self._width + positions
+        self._index = torch.where(stays, shown, self._absent + positions)
 
     def in_use(self) -> AbstractContextManager[None]:
         """Within the context, the first layer looks its projections up."""

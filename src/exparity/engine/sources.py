@@ -98,9 +98,9 @@ def settings_of(source: Any) -> PipelineSettings:
     task = getattr(source, "task", None)
     if task not in _TASKS or task == "text-generation":
         return PipelineSettings()
-    own = {**source._preprocess_params, **source._forward_params, **source._postprocess_params}
+    params = {**source._preprocess_params, **source._forward_params, **source._postprocess_params}
     config = source.model.config
-    function = own.pop("function_to_apply", None) or getattr(config, "function_to_apply", None)
+    function = params.pop("function_to_apply", None) or getattr(config, "function_to_apply", None)
     name = getattr(function, "value", function)
     several = config.problem_type == "multi_label_classification" or config.num_labels == 1
     usual = "sigmoid" if several else "softmax"
@@ -110,10 +110,10 @@ def settings_of(source: Any) -> PipelineSettings:
             f"this model ({usual}); leave it out"
         )
     settings = PipelineSettings(
-        max_length=own.pop("max_length", None),
-        hypothesis=own.pop("hypothesis_template", None),
-        candidate_labels=own.pop("candidate_labels", None),
+        max_length=params.pop("max_length", None),
+        hypothesis=params.pop("hypothesis_template", None),
+        candidate_labels=params.pop("candidate_labels", None),
     )
-    for key in own.keys() - _WITHOUT_EFFECT:
-        raise InputError(f"pipeline: {key}={own[key]!r} is not known here; leave it out")
+    for key in params.keys() - _WITHOUT_EFFECT:
+        raise InputError(f"pipeline: {key}={params[key]!r} is not known here; leave it out")
     return settings

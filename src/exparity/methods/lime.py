@@ -112,9 +112,9 @@ def lime_words(
     kept = kept_target_probabilities(batch.classifier, batch.rows, masks, batch.targets)
     for encoding, bag, features, values in zip(batch.encodings, bags, drawn, kept, strict=True):
         coefficients = fit_lime(features, values, kernel_width, ridge)
-        of_words = np.zeros(int(encoding.word_ids.max()) + 1)
-        of_words[encoding.word_ids[bag >= 0]] = coefficients[bag[bag >= 0]]
-        scores.append(shared(encoding.word_ids, of_words))
+        word_scores = np.zeros(int(encoding.word_ids.max()) + 1)
+        word_scores[encoding.word_ids[bag >= 0]] = coefficients[bag[bag >= 0]]
+        scores.append(shared(encoding.word_ids, word_scores))
     return scores
 
 

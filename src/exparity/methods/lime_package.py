@@ -87,25 +87,29 @@ def lime_package(batch: MethodBatch, *, options: Mapping[str, Any] = {}) -> list
             values = kept_target_probabilities(batch.classifier, rows, masks, targets)
         else:
             owners = np.repeat(texts, list(map(len, masks)))
-            probabilities = masked.probabilities(owners, [mask for own in masks for mask in own])
-            of_targets = probabilities[np.arange(len(owners)), batch.targets[owners]]
-            values = np.split(of_targets, np.cumsum(list(map(len, masks)))[:-1])
-        return [of_text[:, None] for of_text in values]
+            probabilities = masked.probabilities(
+                owners, [mask for text_masks in masks for mask in text_masks]
+            )
+            target_values = probabilities[np.arange(len(owners)), batch.targets[owners]]
+            values = np.split(target_values, np.cumsum(list(map(len, masks)))[:-1])
+        return [text_values[:, None] for text_values in values]
 
     def explain(text: int, ask: Ask[list[str], FloatArray]) -> FloatArray:
         from lime.lime_text import LimeTextExplainer
 
-        own = features[text]
-        written = " ".join(map(str, own[own >= 0].tolist()))
+        feature_of_token = features[text]
+        named = feature_of_token[feature_of_token >= 0]
+        written = " ".join(map(str, named.tolist()))
         with refusals(f"method lime_package: text {shown(batch.keys[text])}"):
             explainer = LimeTextExplainer(
                 class_names=["target"], split_expression=r"\s+", **constructor
             )
-            found = explainer.explain_instance(written, ask, labels=(0,), **call)
-        coefficients = np.zeros(len(own))
-        for feature, weight in found.local_exp[0]:
+            explained = explainer.explain_instance(written, ask, labels=(0,), **call)
+        coefficients = np.zeros(len(feature_of_token))
+        for feature, weight in explained.local_exp[0]:
             coefficients[feature] = weight
-        return batch.units[text].shared(np.where(own >= 0, coefficients[own], 0.0))
+        scores = np.where(feature_of_token >= 0, coefficients[feature_of_token], 0.0)
+        return batch.units[text].shared(scores)
 
     generators = [batch.generator(text) for text in range(len(batch))]
     return explained_side_by_side(explain, answer, generators)

@@ -46,8 +46,8 @@ def shap(
     scores: list[FloatArray] = [np.zeros(0)] * len(batch)
     leaders = np.unique(batch.leaders)
     for first in range(0, len(leaders), _TOGETHER):
-        own = np.isin(batch.leaders, leaders[first : first + _TOGETHER])
-        places = np.flatnonzero(own).tolist()
+        is_here = np.isin(batch.leaders, leaders[first : first + _TOGETHER])
+        places = np.flatnonzero(is_here).tolist()
         together = _explain_together(batch.part(batch.classifier, places), max_evals)
         for place, values in together.items():
             scores[places[place]] = values
@@ -69,11 +69,13 @@ def _explain_together(batch: MethodBatch, max_evals: int) -> dict[int, FloatArra
         owners = []
         masks = []
         shapes = []
-        for text, asked in questions.items():
-            on_tokens = batch.units[text].on_tokens(laid_on(batch.text_masks[text], asked, True))
-            owners += np.repeat(versions[text], len(asked)).tolist()
+        for text, text_masks in questions.items():
+            on_tokens = batch.units[text].on_tokens(
+                laid_on(batch.text_masks[text], text_masks, True)
+            )
+            owners += np.repeat(versions[text], len(text_masks)).tolist()
             masks += list(on_tokens) * len(versions[text])
-            shapes.append((len(versions[text]), len(asked), -1))
+            shapes.append((len(versions[text]), len(text_masks), -1))
         probabilities = masked.probabilities(np.array(owners, dtype=np.int64), masks)
         parts = np.split(probabilities, np.cumsum([v * m for v, m, _ in shapes])[:-1])
         return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]

@@ -153,14 +153,14 @@ def _arguments(algorithm: str, options: Options) -> tuple[dict[str, Any], dict[s
 
     kind = getattr(shap.explainers, algorithm)
     call = kind.__call__ if algorithm in _GAME else kind.shap_values
-    constructor, of_call = sorted_options(
+    constructor, call_options = sorted_options(
         options, algorithm, kind, call, also=_UNNAMED.get(algorithm, ()), settled=_SETTLED
     )
     if algorithm in _GAME and "link" in constructor:
         name = constructor["link"]
         require_known(name, ("identity", "logit"), f"{algorithm}: link: no '{name}'")
         constructor["link"] = getattr(shap.links, name)
-    return constructor, of_call
+    return constructor, call_options
 
 
 def _hierarchy(batch: MethodBatch, text: int) -> FloatArray:

@@ -75,10 +75,10 @@ def folds_of(sets: Sequence[str], decisions: IntArray) -> IntArray:
 
     There are five folds, or one a set if there are fewer sets.
     """
-    of_sets: dict[str, list[int]] = {}
+    decisions_by_set: dict[str, list[int]] = {}
     for name, decision in zip(sets, decisions.tolist(), strict=True):
-        of_sets.setdefault(name, []).append(decision)
-    dealt = sorted(of_sets, key=lambda name: (sorted(of_sets[name]), name))
+        decisions_by_set.setdefault(name, []).append(decision)
+    dealt = sorted(decisions_by_set, key=lambda name: (sorted(decisions_by_set[name]), name))
     fold_of = {name: place % _FOLDS for place, name in enumerate(dealt)}
     return np.array([fold_of[name] for name in sets], dtype=np.int64)
 

@@ -79,21 +79,21 @@ def best_orders(
     begun = []
     for order, by_value in zip(searched, places, strict=True):
         first = order[: max(1, _taken_after(1, stages, len(order)))]
-        of_first = by_value.copy()
-        of_first[first] = np.arange(len(first)) - len(first)
-        begun.append(of_first)
+        from_first = by_value.copy()
+        from_first[first] = np.arange(len(first)) - len(first)
+        begun.append(from_first)
     candidates = [
         searched,
-        [_lowest_first(each) for each in places],
-        [_lowest_first(each) for each in begun],
+        [_lowest_first(ranks) for ranks in places],
+        [_lowest_first(ranks) for ranks in begun],
     ]
     at_stages = []
     for orders in candidates:
         sets = [_left_at(order, stages, keep) for order in orders]
         at_stages.append(_by_text(log_odds, sets))
     best = []
-    for index, of_orders in enumerate(zip(*at_stages, strict=True)):
-        ranks = rankdata(of_orders).reshape(len(candidates), -1)
+    for index, by_order in enumerate(zip(*at_stages, strict=True)):
+        ranks = rankdata(by_order).reshape(len(candidates), -1)
         sums = ranks.sum(axis=1) if keep else -ranks.sum(axis=1)
         best.append(candidates[int(sums.argmax())][index])
     return best
@@ -101,8 +101,8 @@ def best_orders(
 
 def _by_text(log_odds: LogOdds, sets: Sequence[BoolArray]) -> list[FloatArray]:
     """Return (k,) log odds of each text, given (k, n) the units that are left."""
-    asked = [(index, row) for index, rows in enumerate(sets) for row in rows]
-    values = log_odds(asked) if asked else np.zeros(0)
+    left = [(index, row) for index, rows in enumerate(sets) for row in rows]
+    values = log_odds(left) if left else np.zeros(0)
     ends = np.cumsum([len(rows) for rows in sets])
     return np.split(values, ends[:-1])
 

@@ -95,29 +95,29 @@ def resolve_model(
     - A model from scratch with ``vocab_size`` gets the known shape, and a tokenizer trained on the
       training split. Nothing is downloaded.
     """
-    own = {key: value for key, value in settings.items() if key != "use"}
+    written = {key: value for key, value in settings.items() if key != "use"}
     if "use" in settings:
         use = str(settings["use"])
         require_known(use, known_models(), f"{where}.use: unknown model '{use}'")
     name = known_id(id, settings.get("use"))
     if name is None:
-        return own
+        return written
     known = known_models()[name]
-    if "architecture" in own:
-        return {"init": known.init, **own}
+    if "architecture" in written:
+        return {"init": known.init, **written}
     if known.training:
-        own["training"] = {**known.training, **own.get("training", {})}
-    scratch = own.get("init", known.init) == "scratch"
-    own_tokenizer = scratch and "vocab_size" in own
+        written["training"] = {**known.training, **written.get("training", {})}
+    scratch = written.get("init", known.init) == "scratch"
+    own_tokenizer = scratch and "vocab_size" in written
     if encoder and known.follows_encoder and not own_tokenizer:
-        own.setdefault("checkpoint", encoder)
-    size = {**known.size, **own.get("size", {})}
-    if "checkpoint" in own:
-        return {**known.kind, **own, **({"size": size} if known.tokenizer_only else {})}
+        written.setdefault("checkpoint", encoder)
+    size = {**known.size, **written.get("size", {})}
+    if "checkpoint" in written:
+        return {**known.kind, **written, **({"size": size} if known.tokenizer_only else {})}
     if own_tokenizer:
-        return {**known.kind, "architecture": known.architecture, **own, "size": size}
+        return {**known.kind, "architecture": known.architecture, **written, "size": size}
     revision = {"revision": known.revision} if known.revision else {}
-    return {**known.kind, "checkpoint": known.checkpoint, **revision, **own}
+    return {**known.kind, "checkpoint": known.checkpoint, **revision, **written}
 
 
 def known_type(spec: ModelSpec) -> str | None:

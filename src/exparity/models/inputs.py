@@ -107,14 +107,15 @@ def input_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> i
         if module.num_embeddings == limit and module.padding_idx is not None:
             limit -= module.padding_idx + 1
             break
-    own = tokenizer.model_max_length
-    if isinstance(own, bool) or not isinstance(own, int | float) or not own >= 1:
+    longest = tokenizer.model_max_length
+    is_number = isinstance(longest, int | float) and not isinstance(longest, bool)
+    if not is_number or not longest >= 1:
         name = model.config.name_or_path or type(model).__name__
         raise InputError(
-            f"checkpoint {name}: its tokenizer has the model_max_length {own!r}; write the longest "
-            "input in tokens into tokenizer_config.json"
+            f"checkpoint {name}: its tokenizer has the model_max_length {longest!r}; write the "
+            "longest input in tokens into tokenizer_config.json"
         )
-    return int(min(limit, own))
+    return int(min(limit, longest))
 
 
 def words_of_tokens(

@@ -181,10 +181,13 @@ class TrainingSpec(TrainingSettings):
 
 def recorded(model: ModelSpec, training: TrainingSpec) -> dict[str, dict[str, object]]:
     """Return the keys of a model and its training that artefacts record."""
-    whole = {"model": model.all_values, "training": training.all_values}
+    complete = {"model": model.all_values, "training": training.all_values}
     if model.predict is None:
-        return whole
-    return {"model": {key: whole["model"][key] for key in OF_FUNCTIONS}, "training": {"epochs": 0}}
+        return complete
+    return {
+        "model": {key: complete["model"][key] for key in OF_FUNCTIONS},
+        "training": {"epochs": 0},
+    }
 
 
 def merge_training(*layers: Mapping[str, object]) -> dict[str, object]:

@@ -42,19 +42,21 @@ _CELL = pa.schema(
 
 def comparison_tables(comparison: Comparison) -> list[Export]:
     """Return every table of a comparison."""
-    of = partial(Export.of, folder="published")
+    export = partial(Export.of, folder="published")
     if isinstance(comparison, GapComparison):
         title = "Gaps of single classes, ours and published"
         return [
-            of("gaps", "Gaps of classifiers, ours and published", GapMatch, comparison.gaps),
-            of("gaps_by_class", title, ClassAgreement, comparison.by_class),
+            export("gaps", "Gaps of classifiers, ours and published", GapMatch, comparison.gaps),
+            export("gaps_by_class", title, ClassAgreement, comparison.by_class),
         ]
     title = "Our cells beside the published ones"
     return [
         Export("cells", title, _CELL, comparison.matches, folder="published"),
-        of("agreement", "Agreement with published cells", Agreement, comparison.agreements),
-        of("shares", "Shares of significant and considerable runs", RunShares, comparison.shares),
-        of("claims", "Shares in the study's text and tables", Claim, comparison.claims),
+        export("agreement", "Agreement with published cells", Agreement, comparison.agreements),
+        export(
+            "shares", "Shares of significant and considerable runs", RunShares, comparison.shares
+        ),
+        export("claims", "Shares in the study's text and tables", Claim, comparison.claims),
     ]
 
 

@@ -137,7 +137,7 @@ def choosing_half(
     Matched sets are kept together. Sets, and texts without one, are dealt out in turn in the order
     of a hash, those of the same groups after each other.
     """
-    names = [own or f"text {key}" for own, key in zip(sets, ids, strict=True)]
+    names = [name or f"text {key}" for name, key in zip(sets, ids, strict=True)]
     groups_of: dict[str, list[str]] = {}
     for name, group in zip(names, groups, strict=True):
         groups_of.setdefault(name, []).append(group)

@@ -62,8 +62,7 @@ class Explained(NamedTuple):
         uses = self.use, other.use
         if RANDOM in uses or not {*uses} <= {*METHODS.ids()}:
             return False
-        first, second = (METHODS.get(use).facts for use in uses)
-        return first.signed == second.signed
+        return METHODS.get(self.use).facts.signed == METHODS.get(other.use).facts.signed
 
 
 def means_of_pairs(

@@ -95,7 +95,7 @@ def costs_of(name: str, load: Callable[[], Any], count: int) -> dict[str, float]
         "gradient": {},
         "integrated_gradients_x_input": {"n_steps": 10},
         "lime": {"num_samples": 100},
-        "shap": {"max_evals": 100},
+        "shap": {},
     }
     for method, options in methods.items():
         rows[f"{name}: {method}"], found = seconds_of(

@@ -94,7 +94,7 @@ def _loops_deeply(node: ast.AST) -> bool:
 COUNTED: dict[str, Callable[[ast.AST], bool]] = {
     "pairs": _assigns_pair,
     "unpacked": _unpacks_generator,
-    "vague_names": 37_names_vaguely,
+    "vague_names": _names_vaguely,
     "any": _is_any,
     "text_keys": _has_text_key,
     "long_functions": _is_long,

@@ -13,6 +13,7 @@ from exparity.analyses.whose_rationale.section import findings
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.grid import Grid
 from exparity.core.errors import InputError
+from exparity.quantities.raters import EVERY
 from exparity.report.raters import rater_sentences
 from exparity.tools.show import _of_raters
 
@@ -175,7 +176,14 @@ def test_the_page_claims_no_more_than_what_would_have_been_found(tmp_path):
     rows, study = page_study(tmp_path, true=(0.5, 0.5))
     (sentence,) = rater_sentences(rows, study)
     assert "are not shown to agree with one group of raters more than with another" in sentence
-    assert "would have been found with 80 % power" in sentence
+    assert (
+        "with so few trainings, texts and raters, hardly any gap would have been found" in sentence
+    )
+    powerful = [{**row, "minimal_detectable_effect_corrected": 0.5} for row in rows]
+    contrasts = [row for row in rows if row["compared"] != EVERY and row["quantity"] == "skill"]
+    largest = max(0.5 * row["pooled_sd"] for row in contrasts)
+    (sentence,) = rater_sentences(powerful, study)
+    assert f"gaps in skill of {largest:.2f} would have been found with 80 % power" in sentence
 
 
 @pytest.mark.contract

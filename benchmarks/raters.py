@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
+from shared import simulated_means
 
 from exparity.core.settings import DEFAULTS
 from exparity.data import DATASETS, load_dataset
@@ -226,15 +226,7 @@ def main() -> None:
         random_on_real(corpus, options.data, options.runs)
     if options.data:
         return
-    table = {}
-    for number, (name, setting) in enumerate(SETTINGS.items()):
-        if name not in options.only:
-            continue
-        rng = np.random.default_rng(number)
-        rows = [run(setting, options.texts, rng) for _ in range(options.runs)]
-        table[name] = pd.DataFrame(rows).mean()
-        print(name, table[name].round(3).to_dict(), flush=True)
-    print(pd.DataFrame(table).T.round(3).to_string())
+    simulated_means(SETTINGS, run, options, digits=3)
 
 
 if __name__ == "__main__":

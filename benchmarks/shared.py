@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
+
+Setting = TypeVar("Setting")
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -33,6 +37,31 @@ def write_between_marks(page: Path, mark: str, text: str) -> None:
     block = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- end -->)", re.DOTALL)
     renewed = block.sub(lambda match: f"{match[1]}\n{text}\n\n{match[2]}", page.read_text("utf-8"))
     page.write_text(renewed, encoding="utf-8")
+
+
+def simulated_means(
+    settings: Mapping[str, Setting],
+    run: Callable[[Setting, int, np.random.Generator], Mapping[str, Any]],
+    options: argparse.Namespace,
+    *,
+    digits: int,
+) -> None:
+    """Print the mean of the runs of each setting that is named, and all of them as a table.
+
+    ``options`` are the ``runs`` of a setting, their ``texts``, and ``only`` settings of such names.
+    A setting draws the same numbers whichever others are named.
+    """
+    import pandas as pd  # not where the GPU is measured
+
+    table = {}
+    for number, (name, setting) in enumerate(settings.items()):
+        if name not in options.only:
+            continue
+        rng = np.random.default_rng(number)
+        rows = [run(setting, options.texts, rng) for _ in range(options.runs)]
+        table[name] = pd.DataFrame(rows).mean()
+        print(name, table[name].round(digits).to_dict(), flush=True)
+    print(pd.DataFrame(table).T.round(digits).to_string())
 
 
 def run_workflow(folder: Path, *flags: str) -> None:

@@ -14,6 +14,7 @@ from exparity.explanations.markup import number_text
 from exparity.quantities.raters import EVERY, QUANTITIES
 from exparity.report.gather import Study
 from exparity.report.names import display_name
+from exparity.stats.raters import RaterLevel, RaterTest
 from exparity.stats.verdicts import VERDICTS, Verdict
 
 STANDING = "skill"
@@ -83,8 +84,8 @@ class RaterTable:
     n_others: int
 
 
-@dataclass(frozen=True)
-class _Test:
+@dataclass(frozen=True, kw_only=True)
+class _Test(RaterTest):
     """A row of tests."""
 
     dataset: str
@@ -94,12 +95,6 @@ class _Test:
     compared: str
     planned: bool
     quantity: str
-    group_a: str
-    group_b: str
-    mean_a: float
-    mean_b: float
-    estimate: float
-    pooled_sd: float
     minimal_detectable_effect_corrected: float
     verdict: str | None
 
@@ -119,24 +114,14 @@ class _Test:
         return self.minimal_detectable_effect_corrected * self.pooled_sd
 
 
-@dataclass(frozen=True)
-class _Level:
+@dataclass(frozen=True, kw_only=True)
+class _Level(RaterLevel):
     """A row of levels."""
 
     dataset: str
     model: str
     method: str
     metric: str
-    compared: str
-    rater_group: str
-    n_raters: int
-    marked: float
-    score: float
-    random: float
-    excess: float
-    skill: float
-    ci_low: float
-    ci_high: float
 
     @property
     def line(self) -> GroupLine:

@@ -343,6 +343,36 @@ def _icc(residuals: FloatArray, raters: IntArray) -> float:
     return products / twice * len(residuals) / squares
 
 
+@dataclass(frozen=True)
+class RaterLevel:
+    """The level of a group of raters, by a model, method and metric.
+
+    Attributes:
+        compared: attribute of the group, or ``all groups``.
+        rater_group: the group.
+        n_raters: its raters.
+        n_pairs: pairs of a text and a rater.
+        marked: mean share of the words that they marked.
+        score: mean score.
+        random: mean score of words in random order.
+        excess: mean of what the scores exceed that by.
+        skill: the excess, over what the best explanation would exceed random ones by.
+        ci_low, ci_high: ends of its interval over trainings, texts and raters.
+    """
+
+    compared: str
+    rater_group: str
+    n_raters: int
+    n_pairs: int
+    marked: float
+    score: float
+    random: float
+    excess: float
+    skill: float
+    ci_low: float
+    ci_high: float
+
+
 class Level(NamedTuple):
     """The mean of a group of raters, and an interval of it over trainings, texts and raters."""
 

@@ -23,6 +23,7 @@ from exparity.core.grouping import grouped
 from exparity.data.table import read_prepared
 from exparity.explanations import Explanation
 from exparity.metrics import Attribution, word_arrays
+from exparity.quantities.explained import ExplainedText
 from exparity.quantities.inputs import Lookup, cell_of, read_all
 from exparity.stats.effect import d_z
 from exparity.stats.multiplicity import holm
@@ -183,7 +184,7 @@ def attribution_difference_cell(
     same_dataset = data, {"dataset": prepared.dataset}
     for table, metadata in read_all("explanations", explanations, same_dataset):
         ids = cell_of(metadata)
-        values = _word_values(records(_Explained, table), examples, attribution)
+        values = _word_values(records(ExplainedText, table), examples, attribution)
         for a, b in combinations(prepared.groups, 2):
             pairs = _pairs(sets, a, b, values, unaligned)
             compared = {"method": metadata.ids.method, "group_a": a, "group_b": b}
@@ -199,19 +200,8 @@ def attribution_difference_cell(
     return StageResult(rows, ids, {**prepared.compared, "notes": notes})
 
 
-@dataclass(frozen=True)
-class _Explained:
-    """A row of explanations."""
-
-    example_id: str
-    target: int
-    tokens: list[str]
-    scores: list[float]
-    word_ids: list[int]
-
-
 def _word_values(
-    rows: Sequence[_Explained],
+    rows: Sequence[ExplainedText],
     examples: Mapping[str, Example],
     attribution: Attribution,
 ) -> dict[str, FloatArray]:

@@ -17,6 +17,7 @@ from exparity.methods import METHODS
 from exparity.methods.facts import RANDOM
 from exparity.metrics import evaluate_keyed
 from exparity.metrics.foresight import design_of
+from exparity.quantities.explained import ExplainedText
 from exparity.quantities.foresights import read_foresights
 from exparity.quantities.inputs import cell_of
 from exparity.quantities.random_scores import are_scored_alike
@@ -27,16 +28,11 @@ JOIN = "+"
 """Between the names of two methods whose mean is meant."""
 
 
-@dataclass(frozen=True)
-class StoredExplanation:
-    """A row of explanations."""
+@dataclass(frozen=True, kw_only=True)
+class EncodedText(ExplainedText):
+    """A row of explanations, with the (t,) ids of its tokens."""
 
-    example_id: str
-    target: int
     token_ids: list[int]
-    tokens: list[str]
-    word_ids: list[int]
-    scores: list[float]
 
 
 class Explained(NamedTuple):
@@ -47,14 +43,14 @@ class Explained(NamedTuple):
         use: the method, as registered.
     """
 
-    rows: Mapping[str, StoredExplanation]
+    rows: Mapping[str, EncodedText]
     use: str
 
     @classmethod
     def read(cls, path: Path) -> Explained:
         """Read an explanations artefact."""
         table, metadata = read_artefact(path, "explanations")
-        rows = {row.example_id: row for row in records(StoredExplanation, table)}
+        rows = {row.example_id: row for row in records(EncodedText, table)}
         return cls(rows, metadata.use)
 
     def goes_with(self, other: Explained) -> bool:
@@ -108,9 +104,7 @@ def means_of_pairs(
     return scores
 
 
-def _mean(
-    row: StoredExplanation, other: StoredExplanation | None, example: Example
-) -> Explanation | None:
+def _mean(row: EncodedText, other: EncodedText | None, example: Example) -> Explanation | None:
     """Return the mean of two explanations; None where they are of other classes or tokens."""
     if other is None or (row.target, row.token_ids) != (other.target, other.token_ids):
         return None
@@ -130,7 +124,7 @@ def _mean(
     )
 
 
-def _standardised(row: StoredExplanation, is_content: np.ndarray) -> FloatArray:
+def _standardised(row: EncodedText, is_content: np.ndarray) -> FloatArray:
     """Return (t,) attributions over their standard deviation in the text; NaN where that is 0."""
     scores = np.array(row.scores, dtype=np.float64)
     deviation = scores[is_content].std() if is_content.any() else 0.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -28,57 +28,17 @@ from exparity.core.validation import DISTINCT
 from exparity.data.table import PreparedData, read_prepared
 from exparity.explanations import Explanation
 from exparity.metrics import METRICS, Attribution
+from exparity.quantities.explained import ExplainedText
 from exparity.quantities.inputs import Lookup, cell_of, read_all
 from exparity.quantities.raters import EVERY, RatedTexts, Sides
 from exparity.stats.model_bias import is_collapsed
 from exparity.stats.omnibus import FEWEST_GROUPS, Omnibus
-from exparity.stats.raters import RaterTest, rater_level, rater_test, relative
+from exparity.stats.raters import RaterLevel, RaterTest, rater_level, rater_test, relative
 from exparity.stats.verdicts import GATES, JUDGED_COLUMNS, judge
 from exparity.types import FloatArray
 
 log = logging.getLogger(__name__)
 Metrics = Annotated[list[str], DISTINCT]
-
-
-@dataclass(frozen=True)
-class RaterLevel:
-    """A line of the levels of groups.
-
-    Attributes:
-        compared: attribute of the group, or ``all groups``.
-        rater_group: the group.
-        n_raters: its raters.
-        n_pairs: pairs of a text and a rater.
-        marked: mean share of the words that they marked.
-        score: mean score.
-        random: mean score of words in random order.
-        excess: mean of what the scores exceed that by.
-        skill: the excess, over what the best explanation would exceed random ones by.
-        ci_low, ci_high: ends of its interval over trainings, texts and raters.
-    """
-
-    compared: str
-    rater_group: str
-    n_raters: int
-    n_pairs: int
-    marked: float
-    score: float
-    random: float
-    excess: float
-    skill: float
-    ci_low: float
-    ci_high: float
-
-
-@dataclass(frozen=True)
-class _Explained:
-    """A row of explanations."""
-
-    example_id: str
-    target: int
-    tokens: list[str]
-    word_ids: list[int]
-    scores: list[float]
 
 
 class _Cell(NamedTuple):
@@ -232,7 +192,7 @@ def _cells(
         ids = metadata.ids
         explained = {
             row.example_id: _explanation(row, len(texts[row.example_id]))
-            for row in records(_Explained, table)
+            for row in records(ExplainedText, table)
         }
         for metric in metrics:
             values = rated.scores(explained, metric, attribution)
@@ -243,7 +203,7 @@ def _cells(
         yield _Cell(names, seeds, np.array([by_seed[seed] for seed in seeds]), chances[metric])
 
 
-def _explanation(row: _Explained, n_words: int) -> Explanation:
+def _explanation(row: ExplainedText, n_words: int) -> Explanation:
     """Return a stored explanation; ``n_words`` are those of its text, cut ones included."""
     return Explanation(
         text=" ".join(["_"] * n_words),

@@ -5,7 +5,7 @@ from string import Formatter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from exparity.stats.mean_gap import Estimate
@@ -154,6 +154,7 @@ P = st.one_of(st.floats(0, 1), st.just(NAN), st.floats(0, 0.01))
 
 @pytest.mark.property
 @given(st.lists(st.tuples(P, P, P, P, P), max_size=12), st.sampled_from([0.01, 0.05, 0.2]))
+@example([(1.0,) * 5] * 5 + [(0.5,) * 5] + [(0.0,) * 5] * 5, 0.2)  # 11 / 6 of one half, rounded once
 def test_by_rows(cells, alpha):
     rows = judge([cell(*ps, others=others) for *ps, others in cells], alpha=alpha)
     by_claim = dict(zip(CLAIMS, np.array(cells).reshape(-1, 5).T[:4], strict=True))

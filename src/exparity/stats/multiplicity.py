@@ -95,9 +95,8 @@ def behind_gates(p: FloatArray, gates: Sequence[Gate]) -> dict[str, tuple[FloatA
     all_pairs = np.array([np.nanmax(within[gate.places]) for gate in gates])
     selected = benjamini_hochberg(gate_p)
     finished = holm(all_pairs)
-    share = np.arange(1, n_cells + 1) / max(n_cells, 1)
     bounds = {
-        "bh": (np.sort(selected), 1 / share),
+        "bh": (np.sort(selected), n_cells / np.arange(1, n_cells + 1)),
         "holm": (np.concatenate([[0.0], np.sort(finished)[:-1]]), np.arange(n_cells, 0, -1.0)),
     }
     corrected = {"bh": selected, "holm": holm(gate_p)}

@@ -154,7 +154,8 @@ P = st.one_of(st.floats(0, 1), st.just(NAN), st.floats(0, 0.01))
 
 @pytest.mark.property
 @given(st.lists(st.tuples(P, P, P, P, P), max_size=12), st.sampled_from([0.01, 0.05, 0.2]))
-@example([(1.0,) * 5] * 5 + [(0.5,) * 5] + [(0.0,) * 5] * 5, 0.2)  # 11 / 6 of one half, rounded once
+# 11 / 6 of one half, rounded once.
+@example([(1.0,) * 5] * 5 + [(0.5,) * 5] + [(0.0,) * 5] * 5, 0.2)
 def test_by_rows(cells, alpha):
     rows = judge([cell(*ps, others=others) for *ps, others in cells], alpha=alpha)
     by_claim = dict(zip(CLAIMS, np.array(cells).reshape(-1, 5).T[:4], strict=True))

@@ -155,7 +155,7 @@ def test_a_debiased_classifier_is_compared_with_the_one_that_is_not(tmp_path):
     assert line.instead == "debiased, trained with debiasing"
     (sentence,) = remedy_sentences(tried_in([row]), page)
     assert sentence.startswith("On d, take debiased, trained with debiasing: female texts 0.")
-    assert sentence.endswith("; nobody loses.") == (row["accuracy_after"] == 1)
+    assert sentence.endswith("; neither group loses.") == (row["accuracy_after"] == 1)
 
 
 def test_a_loss_of_anybody_is_not_kept_silent(tmp_path):
@@ -163,10 +163,10 @@ def test_a_loss_of_anybody_is_not_kept_silent(tmp_path):
     lost = {**row, "kind": "debiasing", "replacement": "debiased", "helps": True}
     for changes in ({"gap_after": row["gap"] - row["gain"] - 0.1}, {"other_accuracy_after": 0.9}):
         (sentence,) = remedy_sentences(tried_in([{**lost, **changes}]), study_of())
-        assert "nobody loses" not in sentence
+        assert "loses" not in sentence
     kept = {**lost, "gap_after": row["gap"] - row["gain"] + 0.1}
     (sentence,) = remedy_sentences(tried_in([kept]), study_of())
-    assert sentence.endswith("; nobody loses.")
+    assert sentence.endswith("; neither group loses.")
 
 
 def test_debiased_models_are_those_that_differ_in_debiasing_alone(tmp_path):

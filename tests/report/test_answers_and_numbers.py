@@ -12,13 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up import config, grid_of, make_study
+from report.test_findings_and_numbers import ranking_rows
 from rich.console import Console
 
 from exparity.core.formats import joined
+from exparity.methods.facts import RANDOM
 from exparity.report.conclusions import conclusions_of
 from exparity.report.context import Context
 from exparity.report.gather import gather
 from exparity.report.preference import favoured_group, other_group
+from exparity.report.ranking import rankings_of
 from exparity.report.sections.disparity import build
 from exparity.report.sections.findings import _COUNTED, in_plain_words
 from exparity.report.terminal import verdicts_of
@@ -81,8 +84,19 @@ def judged(study, seed):
     return replace(study, judged=rows)
 
 
-def answers_of(study):
-    answers = conclusions_of(Context(study, study.results))
+class Found(Context):
+    """A context in which analyses found what is said."""
+
+    def __init__(self, study, findings):
+        super().__init__(study, study.results)
+        self.given_findings = findings
+
+    def found_by(self, analysis):
+        return self.given_findings.get(analysis) or super().found_by(analysis)
+
+
+def answers_of(study, **findings):
+    answers = conclusions_of(Found(study, findings))
     return [" ".join([answer.text, *answer.more]) for answer in answers.values()]
 
 
@@ -127,6 +141,25 @@ def test_answers_agree_with_the_verdicts(study, seed):
         assert len(tested) == len(rows)
         assert not is_shown(rows)
         assert not undecided
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2))
+@settings(max_examples=15)
+def test_remedies_and_rankings_are_among_the_answers(study, seed, n_remedies):
+    drawn = judged(study(), seed)
+    rng = np.random.default_rng(seed)
+    groups = drawn.declared("data_0").groups
+    rows = ranking_rows(rng, [*drawn.methods, RANDOM], groups, is_higher_better=True)
+    ids = {"dataset": "data_0", "model": drawn.pairs[0][1], "metric": next(iter(drawn.metrics))}
+    rankings = rankings_of([{**row, **ids} for row in rows], drawn)
+    remedies = [f"On {name}, explain texts otherwise." for name in "de"[:n_remedies]]
+    *_, method, advice = answers_of(
+        drawn, ranking={"rankings": rankings}, remedies={"sentences": remedies}
+    )
+    for sentence in rankings[0].sentences:
+        assert sentence[1:] in method
+    assert all(remedy in advice for remedy in remedies)
+    assert not (remedies and "Nothing, for these groups" in advice)
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -69,6 +69,19 @@ def number_text(value: float, *, signed: bool = True, like: float | None = None)
     return f"{value:{'+' if signed else ''}{form}}".replace("-", "−").replace("inf", "∞")
 
 
+def number_texts(*values: float) -> list[str]:
+    """Return numbers with as many decimals as the first needs for three digits.
+
+    Where that does not tell the first two apart, with as many as do.
+    """
+    texts = [number_text(value, signed=False, like=values[0]) for value in values]
+    distance = abs(values[0] - values[1])
+    if texts[0] != texts[1] or not distance > 0:
+        return texts
+    decimals = 1 - math.floor(math.log10(distance))
+    return [f"{value:.{decimals}f}".replace("-", "−") for value in values]
+
+
 def _form_of(value: float) -> str:
     """Return the format of a number with three digits, which ends in zeros if need be."""
     size = abs(value)

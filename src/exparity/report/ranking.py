@@ -80,11 +80,14 @@ def _ranking(ids: tuple[str, str, str], rows: Sequence[Row], study: Study) -> Ra
 
     def of_worst_group(method: str) -> float:
         """Return the level of the group that a method serves worst, the larger the better."""
+        if len(means[method]) < len(groups):
+            return -math.inf
         sign = 1 if is_higher_better else -1
         return min((sign * mean for mean in means[method].values()), default=-math.inf)
 
     ordered = sorted(names, key=of_worst_group, reverse=True)
-    first = next(method for method in ordered if method != RANDOM)
+    known = [m for m in ordered if m != RANDOM and of_worst_group(m) > -math.inf]
+    first = known[0] if known else None
     lines = [
         MethodLine(
             names[method],
@@ -98,7 +101,7 @@ def _ranking(ids: tuple[str, str, str], rows: Sequence[Row], study: Study) -> Ra
         model,
         study.name("metric", metric),
         study.measure(metric),
-        [*_about_best(best, names, first), *_about_random(tests, names)],
+        [*_about_best(tests, best, names, first), *_about_random(tests, names)],
         groups,
         lines,
     )
@@ -125,29 +128,49 @@ def _text(mean: float | None) -> str:
 
 
 def _about_best(
-    best: Mapping[str, Sequence[str]], names: Mapping[str, str], first: str
+    tests: Sequence[MethodTest],
+    best: Mapping[str, Sequence[str]],
+    names: Mapping[str, str],
+    first: str | None,
 ) -> list[str]:
     """Say which methods are best for every group; else for which group which one is.
 
     Args:
+        tests: of every two methods, in each group and over all texts.
         best: the best methods of each group.
         names: of all methods.
         first: the method of the best level of its worst group.
     """
     methods = [method for method in names if method != RANDOM]
-    for_all = [m for m in methods if all(m in chosen for chosen in best.values())]
-    if len(for_all) == len(methods):
+    if len(methods) == 1:
+        return [f"{names[methods[0]]} was compared with random explanations alone."]
+    if not any(_tells_methods_apart(test) for test in tests):
         return ["No method is shown to be better than another."]
-    if for_all:
-        verb = "is" if len(for_all) == 1 else "are"
-        more = "" if len(for_all) == 1 else ", and not told apart"
-        return [f"{joined([names[m] for m in for_all])} {verb} best for {joined([*best])}{more}."]
-    sentences = [
-        f"For {group}, {joined([names[m] for m in chosen if m != RANDOM])} "
-        f"{'is' if len(chosen) == 1 else 'are'} best."
-        for group, chosen in best.items()
-    ]
-    return [*sentences, f"{names[first]} serves the worst-off group best."]
+    for_all = [m for m in methods if all(m in chosen for chosen in best.values())]
+    among_these = [test for test in tests if {test.method_a, test.method_b} <= {*for_all}]
+    unbeaten = best_methods(among_these) or for_all
+    if unbeaten:
+        verb = "is" if len(unbeaten) == 1 else "are"
+        more = "" if len(unbeaten) == 1 else ", and not told apart"
+        return [f"{joined([names[m] for m in unbeaten])} {verb} best for {joined([*best])}{more}."]
+    sentences = [_about_group(group, chosen, names) for group, chosen in best.items()]
+    serving = [f"{names[first]} serves the worst-off group best."] if first else []
+    return [*sentences, *serving]
+
+
+def _tells_methods_apart(test: MethodTest) -> bool:
+    """Return whether one of two methods is better, neither of which is random."""
+    return bool(test.better) and RANDOM not in (test.method_a, test.method_b)
+
+
+def _about_group(group: str, best: Sequence[str], names: Mapping[str, str]) -> str:
+    """Say which methods are best for a group."""
+    chosen = [names[method] for method in best if method != RANDOM]
+    if not chosen:
+        return f"For {group}, no method is shown to be better than random explanations."
+    if len(chosen) == sum(method != RANDOM for method in names):
+        return f"For {group}, no method is shown to be better than another."
+    return f"For {group}, {joined(chosen)} {'is' if len(chosen) == 1 else 'are'} best."
 
 
 def _about_random(tests: Sequence[MethodTest], names: Mapping[str, str]) -> list[str]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
 from exparity.artefacts.columns import Row, records
 from exparity.artefacts.files import read_artefact
-from exparity.core.formats import joined
+from exparity.core.formats import in_sentence, joined
 from exparity.core.grouping import grouped
-from exparity.explanations.markup import number_text
+from exparity.explanations.markup import number_text, number_texts
 from exparity.quantities.raters import EVERY, QUANTITIES
 from exparity.report.gather import Study
 from exparity.report.names import display_name
+from exparity.stats.flags import FLAGS
 from exparity.stats.raters import RaterLevel, RaterTest
 from exparity.stats.verdicts import VERDICTS, Verdict
 
@@ -148,35 +150,78 @@ def rater_sentences(rows: Iterable[Row], study: Study) -> list[str]:
 
 
 def _sentence(place: str, tests: Sequence[_Test], study: Study) -> str:
-    shown = [test for test in tests if test.is_gap]
     judged = [test for test in tests if test.rule]
     if not judged:
-        return f"On {place}, there are too few raters or texts to compare groups of raters."
-    if shown:
-        clauses = [_clause(test, study) for test in shown]
-        return (
-            f"On {place}, explanations agree more with some raters than with others, beyond what "
-            f"the number of marked words brings: {joined(clauses)}."
+        return f"On {place}, {_why_untested(tests)}."
+    untested = len(tests) - len(judged)
+    ending = (
+        f"; {untested} of {len(tests)} comparisons could not be tested: {_why_untested(tests)}"
+        if untested
+        else ""
+    )
+    if any(test.is_gap for test in judged):
+        return f"On {place}, {'; '.join(_gaps(judged, study))}{ending}."
+    return (
+        f"On {place}, explanations are not shown to agree with one group of raters more than with "
+        f"another; {_equal_or_power(judged)}{ending}."
+    )
+
+
+def _gaps(tests: Sequence[_Test], study: Study) -> Iterator[str]:
+    """Yield with whom explanations agree more, and where that changes."""
+    shown = [test for test in tests if test.is_gap]
+    sided = [test for test in shown if test.rule and test.rule.favours]
+    several = len({test.metric for test in tests}) > 1
+    beyond = "beyond what the number of marked words brings"
+    if sided:
+        clauses = [_clause(test, study, several) for test in sided]
+        sides = "explanations agree more with some raters than with others"
+        yield f"{sides}, {beyond}: {joined(clauses)}"
+    unsided = [_name(test, study, several) for test in shown if test not in sided]
+    if unsided:
+        yield (
+            f"agreement with groups of raters differs {beyond}, and the favoured group changes "
+            f"from {study.run} to {study.run}: {joined(unsided)}"
         )
-    smallest = max(test.smallest for test in judged)
+
+
+def _equal_or_power(judged: Sequence[_Test]) -> str:
+    """Return how large a gap would have been found, and what is shown to be equivalent."""
+    largest = max((test.smallest for test in judged if test.smallest >= 0), default=math.inf)
     power = (
-        f"gaps in skill of {smallest:.2f} would have been found with 80 % power"
-        if smallest <= 1
+        f"gaps in skill of {largest:.2f} would have been found with 80 % power"
+        if largest <= 1
         else "with so few trainings, texts and raters, hardly any gap would have been found"
     )
     alike = sum(test.verdict == "equivalent" for test in judged)
-    equal = f"; {alike} of {len(judged)} comparisons are shown to be equivalent" if alike else ""
-    return (
-        f"On {place}, explanations are not shown to agree with one group of raters more than with "
-        f"another; {power}{equal}."
-    )
+    equal = f"{alike} of {len(judged)} comparisons are shown to be equivalent"
+    if alike == len(judged):
+        return equal
+    return f"{power}; {equal}" if alike else power
 
 
-def _clause(test: _Test, study: Study) -> str:
+def _why_untested(tests: Sequence[_Test]) -> str:
+    """Return why there is no verdict, in words."""
+    flags = {flag for test in tests if not test.rule for flag in test.flags}
+    known = "; ".join(FLAGS[flag].meaning for flag in FLAGS if flag in flags)
+    if "too_few" in flags or not known:
+        return "there are too few raters or texts to compare groups of raters"
+    return f"groups of raters could not be compared ({known})"
+
+
+def _name(test: _Test, study: Study, several: bool) -> str:
+    """Return the method, and the metric where there are several."""
+    method = study.display("method", test.method)
+    metric = in_sentence(display_name("metric", test.metric, test.metric))
+    return f"{method} by {metric}" if several else method
+
+
+def _clause(test: _Test, study: Study, several: bool) -> str:
     groups = [(test.mean_a, test.group_a), (test.mean_b, test.group_b)]
     (lower, other), (higher, favoured) = sorted(groups)
-    method = study.display("method", test.method)
-    return f"{method} with {favoured} ({higher:.2f}) more than with {other} ({lower:.2f})"
+    higher_text, lower_text = number_texts(higher, lower)
+    name = _name(test, study, several)
+    return f"{name} with {favoured} ({higher_text}) more than with {other} ({lower_text})"
 
 
 def rater_tables(rows: Sequence[Row], study: Study) -> list[RaterTable]:

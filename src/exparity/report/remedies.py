@@ -9,7 +9,7 @@ from typing import NamedTuple
 from exparity.artefacts.columns import Row, records
 from exparity.core.escaping import visible
 from exparity.core.formats import in_sentence, joined
-from exparity.explanations.markup import number_text
+from exparity.explanations.markup import number_text, number_texts
 from exparity.methods import METHODS
 from exparity.report.gather import Study
 from exparity.stats.remedies import Remedy
@@ -66,8 +66,8 @@ class Tried(NamedTuple):
         return self.remedy.replacement.split(JOIN)
 
     @property
-    def spares_everybody(self) -> bool:
-        """Whether no other group is explained worse, and no group classified worse."""
+    def spares_both(self) -> bool:
+        """Whether the other group is not explained worse, and neither is classified worse."""
         remedy = self.remedy
         changes = (
             remedy.gap_after - remedy.gap + remedy.gain,  # of the other group's level
@@ -99,7 +99,7 @@ class RemedyLine:
     method: str
     instead: str
     group: str
-    levels: tuple[str, str, str, str]
+    levels: Sequence[str]
     gap: tuple[str, str]
     accuracy: tuple[str, str]
     passes: tuple[int, int]
@@ -190,20 +190,20 @@ def _sentence(tried: Tried, study: Study) -> str:
     method = study.display("method", remedy.method)
     level, after, other, other_after = _levels(remedy)
     place = study.place(*tried.cell)
-    by_metric = in_sentence(study.display("metric", tried.on.metric))
-    half = "on the half of the texts that did not choose it"
+    metric = in_sentence(study.display("metric", tried.on.metric))
+    direction = " (lower is better)" if remedy.level_after < remedy.level else ""
+    measured = f"by {metric}{direction} on the half of the texts that did not choose it"
     if tried.is_trained:
         accuracy, accuracy_after = _accuracy(remedy)
-        loses = "; nobody loses" if tried.spares_everybody else ""
+        loses = "; neither group loses" if tried.spares_both else ""
         return (
             f"On {place}, take {_instead(tried, study)}: {remedy.group} texts {level} → {after} "
-            f"with {method} ({remedy.other_group} {other} → {other_after}), by {by_metric} {half}, "
+            f"with {method} ({remedy.other_group} {other} → {other_after}), {measured}, "
             f"and accuracy {accuracy} → {accuracy_after}{loses}."
         )
     return (
         f"On {place}, explain {remedy.group} texts with {_instead(tried, study)} instead of "
-        f"{method}: {level} → {after} ({remedy.other_group} {other}), by {by_metric} {half}; "
-        "nobody loses."
+        f"{method}: {level} → {after} ({remedy.other_group} {other}), {measured}; nobody loses."
     )
 
 
@@ -211,15 +211,10 @@ def _before_and_after(before: float, after: float) -> tuple[str, str]:
     return number_text(before, like=before), number_text(after, like=before)
 
 
-def _levels(remedy: Remedy) -> tuple[str, str, str, str]:
-    def text(level: float) -> str:
-        return number_text(level, signed=False, like=remedy.level)
-
-    return (
-        text(remedy.level),
-        text(remedy.level_after),
-        text(remedy.other_level),
-        text(remedy.other_level_after),
+def _levels(remedy: Remedy) -> list[str]:
+    """Return the levels of the group before and after, and those of the other group."""
+    return number_texts(
+        remedy.level, remedy.level_after, remedy.other_level, remedy.other_level_after
     )
 
 

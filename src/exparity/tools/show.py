@@ -118,7 +118,7 @@ def _of_raters(results: Path, grid: Grid) -> list[RenderableType]:
 
 def _answers(results: Path, grid: Grid) -> list[RenderableType]:
     """Return what a study says, a line each; nothing of one that has not ended."""
-    needed = ("disparity", "bias", "levels", "ranking", "positive_control")
+    needed = ("disparity", "bias", "levels", "ranking", "positive_control", "remedies")
     inputs = (path for name in needed for path in layout.paths_of(results, grid, name))
     if not all(path.is_file() for path in inputs):
         return []

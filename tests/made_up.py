@@ -20,6 +20,7 @@ from exparity.stages.judge import judge_cells
 from exparity.stats.bootstrap import Draws
 from exparity.stats.model_bias import model_bias
 from exparity.stats.predictions import predictions_of
+from exparity.stats.seeds import SeedTest
 
 METHODS = ("gradient", "gradient_x_input", "integrated_gradients", "integrated_gradients_x_input",
            "lime", "shap")  # fmt: skip
@@ -300,6 +301,12 @@ def verdict_row(verdict: str | None = "different", **changes: Any) -> VerdictRow
     sizes |= dict.fromkeys(unknown, NAN)
     columns = filled("verdicts", **{**cell, **sizes, **seeds, **said, **changes})
     return VerdictRow(**columns)
+
+
+def seed_test(**changes: Any) -> SeedTest:
+    """Return the test of a cell in one training, without a difference."""
+    cell = {"method": "lime", "metric": "gini", "group_a": "a", "group_b": "b"}
+    return SeedTest(**cell | changes)
 
 
 class MadeUp(Results):

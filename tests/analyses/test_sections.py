@@ -5,7 +5,7 @@ import math
 
 import pytest
 from analyses.page import page_of
-from made_up import GROUPS, Analyses
+from made_up import GROUPS, Analyses, seed_test
 
 from exparity.analyses.attribution_difference.section import difference_tables
 from exparity.analyses.correctness.section import correctness_tables
@@ -110,9 +110,11 @@ def test_mlm_scores_of_matched_sets(made):
 
 class TestPage:
     def test_rounding_noise_is_marked(self, made):
-        noisy = {"dataset": "geco", "model": "ola", "method": "gradient_x_input"}
+        noisy = seed_test(
+            dataset="geco", model="ola", method="gradient_x_input", flags=["rounding_noise"]
+        )
         of = study(made)
-        of.tests.append({**noisy, "flags": ["rounding_noise"]})
+        of.tests.append(noisy)
         page = page_of("correctness", report_of(made, of)["correctness"], of)
         assert page.count("0.410*") == 1
         assert "* the attributions are zero in exact arithmetic" in page

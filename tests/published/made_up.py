@@ -4,12 +4,21 @@ from types import SimpleNamespace
 
 from made_up import filled
 
+from exparity.artefacts.columns import records
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.grid import Grid, grid_text
+from exparity.published.cells import compare_results
+from exparity.published.matches import CellMatch
 from exparity.report.sections import SECTIONS
 from exparity.report.templating import html_environment
+from exparity.stats.seeds import SeedTest
 
 GRID = Grid()
+
+
+def compare(rows, grid=GRID, **settings):
+    """Return the comparison of rows with the published study."""
+    return compare_results(records(SeedTest, rows), grid, **settings)
 
 
 def row(cell, seed, p, d, **changes):
@@ -22,6 +31,20 @@ def row(cell, seed, p, d, **changes):
         "n_examples": 20, "flags": [],
     }  # fmt: skip
     return filled("disparity", **{**values, **changes})
+
+
+def cell_match(**changes):
+    """A cell of ours beside a published one: significant runs of one sign in both."""
+    ids = {"dataset": "geco_all", "model": "bert", "method": "lime", "metric": "gini"}
+    columns = ids | {f"our_{kind}": name for kind, name in ids.items()}
+    columns |= {"significant_ours": 5, "significant_published": 5}
+    columns |= {"total_ours": 5, "total_published": 5}
+    columns |= {"direction_ours": 1, "direction_published": 1}
+    columns |= {"mean_d_ours": 0.5, "mean_d_published": 0.5, "sd_d_published": None}
+    columns |= {"considerable_ours": True, "considerable_published": True}
+    columns |= {"n_examples": 20, "flags": "", "table": "3"}
+    columns |= {"effect_table": None, "effect_label": None}
+    return CellMatch(**columns | changes)
 
 
 def rows_like(published, **changes):

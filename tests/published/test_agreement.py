@@ -3,16 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from published.made_up import cell_match
 from sklearn.metrics import cohen_kappa_score
 
 from exparity.published.cells import agreements
-
-MATCH = {
-    "dataset": "geco_all", "model": "bert", "method": "lime", "metric": "gini",
-    "significant_ours": 5, "total_ours": 5, "direction_ours": 1, "mean_d_ours": 0.5,
-    "significant_published": 5, "total_published": 5, "direction_published": 1,
-    "mean_d_published": 0.5, "considerable_ours": True, "considerable_published": True,
-}  # fmt: skip
 
 
 def overall(found, question):
@@ -37,16 +31,15 @@ def overall(found, question):
     ],
 )
 def test_what_both_decide(question, changes, agree):
-    answer = overall(agreements([{**MATCH, **changes}]), question)
+    answer = overall(agreements([cell_match(**changes)]), question)
     assert (answer.n, answer.agree) == ((0, 0) if agree is None else (1, agree))
 
 
 def matches_of(decisions):
     return [
-        {**MATCH, "significant_ours": 5 * ours, "significant_published": 5 * theirs,
-         "method": f"m{i % 3}"}
+        cell_match(significant_ours=5 * ours, significant_published=5 * theirs, method=f"m{i % 3}")
         for i, (ours, theirs) in enumerate(decisions)
-    ]  # fmt: skip
+    ]
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))

@@ -1,21 +1,18 @@
 """Matching of our cells with the published ones."""
 
 import pytest
-from published.made_up import GRID, row
+from published.made_up import compare, row
 
 from exparity.artefacts.grid import Grid
 from exparity.core.settings import StudyStatistics
-from exparity.published.cells import compare_results
 
 CELL = ("geco_all", "bert", "lime", "gini")
 
 
 def ids(match, whose=""):
-    return tuple(match[f"{whose}{kind}"] for kind in ("dataset", "model", "method", "metric"))
-
-
-def compare(rows, grid=GRID, **settings):
-    return compare_results(rows, grid, **settings)
+    return tuple(
+        getattr(match, f"{whose}{kind}") for kind in ("dataset", "model", "method", "metric")
+    )
 
 
 class TestCells:
@@ -27,11 +24,11 @@ class TestCells:
 
     def test_ours_is_counted_as_the_study_counts(self, equal):
         for match in equal.matches:
-            assert match["significant_ours"] == match["significant_published"]
-            assert match["total_ours"] == match["total_published"]
-            if match["mean_d_published"] is not None:
-                assert match["mean_d_ours"] == pytest.approx(match["mean_d_published"])
-                assert match["considerable_ours"] == match["considerable_published"]
+            assert match.significant_ours == match.significant_published
+            assert match.total_ours == match.total_published
+            if match.mean_d_published is not None:
+                assert match.mean_d_ours == pytest.approx(match.mean_d_published)
+                assert match.considerable_ours == match.considerable_published
 
     def test_what_was_not_published_is_named(self):
         rows = [
@@ -58,13 +55,13 @@ class TestCells:
         ]
         statistics = StudyStatistics(alpha=0.01, threshold=0.5)
         (match,) = compare(rows, Grid(statistics=statistics)).matches
-        assert (match["significant_ours"], match["total_ours"]) == (2, 4)
-        assert match["considerable_ours"]
+        assert (match.significant_ours, match.total_ours) == (2, 4)
+        assert match.considerable_ours
 
     def test_groups_in_the_other_order_change_the_sign(self):
         rows = [row(CELL, 0, 0.01, 0.7, group_a="female", group_b="male")]
         (match,) = compare(rows).matches
-        assert (match["mean_d_ours"], match["direction_ours"]) == (-0.7, -1)
+        assert (match.mean_d_ours, match.direction_ours) == (-0.7, -1)
         assert rows[0]["cohens_d"] == 0.7
 
     @pytest.mark.parametrize(
@@ -81,7 +78,7 @@ class TestCells:
     def test_which_instance_counts_for_a_method(self, methods, found, left_out):
         rows = [row((*CELL[:2], method, CELL[3]), 0, 0.01, 0.5) for method in methods]
         made = compare(rows, Grid(methods=methods))
-        assert [(m["our_method"], m["method"]) for m in made.matches] == found
+        assert [(m.our_method, m.method) for m in made.matches] == found
         assert made.left_out == left_out
 
 
@@ -89,6 +86,6 @@ def test_a_model_with_another_name():
     rows = [row((CELL[0], "small", *CELL[2:]), 0, 0.01, 0.5)]
     assert compare(rows).matches == []
     (match,) = compare(rows, models={"small": "gpt2_scratch"}).matches
-    assert match["our_model"] == "small"
+    assert match.our_model == "small"
     assert ids(match) == (CELL[0], "gpt2_scratch", *CELL[2:])
-    assert match["table"] == "5"
+    assert match.table == "5"

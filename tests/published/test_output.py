@@ -3,11 +3,10 @@
 import re
 
 import pytest
-from published.made_up import page_of, row, rows_like, write_report
+from published.made_up import compare, page_of, row, rows_like, write_report
 
 from exparity import cli
 from exparity.artefacts.grid import Grid
-from exparity.published.cells import compare_results
 from exparity.published.output import comparison_summary
 
 
@@ -43,10 +42,10 @@ class TestCommand:
 def test_sizes_of_tests_are_said():
     cells = [("geco_all", "bert", "lime", "gini"), ("geco_all", "bert", "shap", "gini")]
     rows = [row(c, 0, 0.01, 0.5, n_examples=n) for c, n in zip(cells, (80, 1234), strict=True)]
-    found = compare_results(rows, Grid())
+    found = compare(rows, Grid())
     for said in (comparison_summary(found), page_of("published", cells=found)):
         assert "test of ours: 80 to 1,234;" in said
-    assert "test of ours: 80;" in comparison_summary(compare_results(rows[:1], Grid()))
+    assert "test of ours: 80;" in comparison_summary(compare(rows[:1], Grid()))
 
 
 def test_agreement_is_shown_of_all_cells_and_by_dataset(equal, study):

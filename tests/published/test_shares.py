@@ -1,14 +1,14 @@
 """Shares of significant and of considerable runs, against counts of the shipped tables."""
 
 import csv
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from published.made_up import GRID, page_of, rows_like
+from published.made_up import cell_match, compare, page_of, rows_like
 from report.reading import Page
 
 from exparity.artefacts.files import save_export
-from exparity.published.cells import compare_results
 from exparity.published.output import comparison_tables
 from exparity.published.shares import claims_of, run_shares
 from exparity.published.study import SCRATCH, published_table
@@ -62,7 +62,7 @@ class TestShares:
     def test_only_cells_of_ours_count_beside_ours(self, study):
         cells = [c for key, c in study.cells.items() if key.dataset == "compas"][:10]
         rows = [row for cell in cells for row in rows_like(cell)]
-        comparison = compare_results(rows, GRID)
+        comparison = compare(rows)
         share = comparison.shares[0]
         assert (share.cells, share.runs_ours, share.runs_in_tables) == (10, 50, TOTAL)
         expected = sum(cell.significant for cell in cells) / 50
@@ -71,12 +71,15 @@ class TestShares:
         assert {share.significant_ours for share in nothing} == {None}
 
     def test_considerable_is_counted_by_runs_not_cells(self, study):
-        match = {
-            "dataset": "geco_all", "model": "bert", "method": "lime", "metric": "gini",
-            "significant_ours": 3, "total_ours": 5, "considerable_ours": True,
-            "significant_published": 4, "total_published": 5, "considerable_published": False,
-        }  # fmt: skip
-        unknown = {**match, "considerable_published": None, "significant_ours": 5}
+        match = cell_match(
+            significant_ours=3,
+            total_ours=5,
+            considerable_ours=True,
+            significant_published=4,
+            total_published=5,
+            considerable_published=False,
+        )
+        unknown = replace(match, considerable_published=None, significant_ours=5)
         share = run_shares(study, [match, unknown])[0]
         assert share.significant_ours == pytest.approx(8 / 10)
         assert share.considerable_ours == pytest.approx(3 / 5)

@@ -198,12 +198,12 @@ class TestEffects:
             expected = []
             for method, model in itertools.product(table.methods, table.models):
                 rows = table.cells[model, method, metric].tests["score"]
-                effects = [row["cohens_d"] for row in rows]
+                effects = [row.cohens_d for row in rows]
                 expected.append(
-                    (sum(effects) / len(rows), 2 * sum(row["significant"] for row in rows) > 3)
+                    (sum(effects) / len(rows), 2 * sum(row.significant for row in rows) > 3)
                 )
-                low = min(row["d_ci_low"] for row in rows)
-                assert (low, max(row["d_ci_high"] for row in rows)) in spans
+                low = min(row.d_ci_low for row in rows)
+                assert (low, max(row.d_ci_high for row in rows)) in spans
                 assert tuple(effects) in ticks
             assert [x for _, x, _ in found] == pytest.approx([d for d, _ in expected])
             assert [filled for *_, filled in found] == [filled for _, filled in expected]
@@ -213,8 +213,8 @@ class TestEffects:
         quantities = {metric: quantity_of(table, metric) for metric in table.metrics}
         assert set(quantities.values()) == {"excess"}
         for key, cell in standing.cells.items():
-            excess = [row["cohens_d"] for row in table.cells[key].tests["excess"]]
-            assert [row["cohens_d"] for row in cell.tests["score"]] == excess
+            excess = [row.cohens_d for row in table.cells[key].tests["excess"]]
+            assert [row.cohens_d for row in cell.tests["score"]] == excess
             assert cell.mean_d_all == pytest.approx(sum(excess) / len(excess))
             assert cell.mean_d_all != table.cells[key].mean_d_all
         with house_style():
@@ -230,7 +230,7 @@ class TestEffects:
         cells = dict(table.cells)
         for key, d in zip(keys, (math.inf, math.nan), strict=True):
             odd = {"cohens_d": d, "d_ci_low": d, "d_ci_high": d}
-            tests = [{**row, **odd} for row in cells[key].tests["score"]]
+            tests = [dataclasses.replace(row, **odd) for row in cells[key].tests["score"]]
             cells[key] = dataclasses.replace(cells[key], tests={"score": tests})
         with house_style():
             odd = dataclasses.replace(table, cells=cells)

@@ -14,6 +14,7 @@ from exparity.report.rows import ClassifierBias, JudgedCell, VerdictRow
 from exparity.report.sections.findings import finding_words
 from exparity.report.templating import html_environment
 from exparity.report.verdicts import certainty, moved, only_certainty, sentence_of, skill_line
+from exparity.stats.seeds import SeedTest
 
 NAN = float("nan")
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "findings.txt"
@@ -21,6 +22,7 @@ KINDS = {"comprehensiveness": "higher", "sufficiency": "lower", "gini": "higher"
 KINDS["forward_simulation"] = "higher"
 
 
+CELL = {"method": "lime", "metric": "gini", "group_a": "men", "group_b": "women"}
 ROW = {"dataset": "d", "model": "m", "method": "lime", "metric": "comprehensiveness"}
 ROW |= {"group_a": "men", "group_b": "women"}
 
@@ -39,7 +41,7 @@ def study_of(
     verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0, run="training", headline=COMPARED
 ):
     """A study of one dataset and model: ``verdicts`` by method and metric."""
-    tests = [{"p": 0.5, "flags": list(flags), "quantity": "excess"} for _ in seeds]
+    tests = [SeedTest(**CELL, p=0.5, flags=list(flags), quantity="excess") for _ in seeds]
     more = {"dataset": "d", "model": "bert", "quantity": "excess", "stands": True}
     cells = {}
     for (method, metric), row in verdicts.items():

@@ -418,7 +418,7 @@ class TestFolder:
         page = Page(page_of(folder, part).read_text(encoding="utf-8"))
         study = gather.gather(folder, Grid.from_json(part, ""))
         assert len(study.rows) == 2 * 2 * 3
-        assert {row["seed"] for row in study.tests} == {1}
+        assert {test.seed for test in study.tests} == {1}
         assert not {"distributions", "means"} & set(page.ids)
         assert "12 scores files are missing" in page.text
 

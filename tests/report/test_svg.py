@@ -1,13 +1,14 @@
 """Plots of the page: where shapes lie, what axes say, and that names stay text."""
 
 import math
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from made_up import HOSTILE
+from made_up import HOSTILE, seed_test
 from report.reading import points_of
 
 from exparity.report.charts import effects_chart, violins, violins_axis
@@ -114,14 +115,14 @@ class TestViolins:
         assert violins_axis([None], 1) is None
 
 
-ROW = {"seed": 3, "cohens_d": 0.5, "d_ci_low": 0.1, "d_ci_high": 0.9, "significant": True}
+TEST = seed_test(seed=3, cohens_d=0.5, d_ci_low=0.1, d_ci_high=0.9, significant=True)
 
 
 class TestEffects:
     def test_dots_are_significant_and_crosses_are_not(self):
-        other = {**ROW, "seed": 4, "d_ci_low": math.nan, "significant": False}
-        undefined = {**ROW, "seed": 5, "cohens_d": math.nan}
-        chart = effects_chart([ROW, other, undefined], 0.2, "d")
+        other = replace(TEST, seed=4, d_ci_low=math.nan, significant=False)
+        undefined = replace(TEST, seed=5, cohens_d=math.nan)
+        chart = effects_chart([TEST, other, undefined], 0.2, "d")
         shapes = {shape.style: points_of(shape.path) for shape in chart.shapes}
         assert len(shapes["dots"]) == 1
         assert len(shapes["crosses"]) == 4

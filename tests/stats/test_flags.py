@@ -33,5 +33,5 @@ def test_the_training_that_drives_a_verdict_is_explained():
 
 def test_a_test_counts_unless_a_flag_says_otherwise():
     assert UNINFORMATIVE == ("collapsed", "constant", "label_mass_low", "rounding_noise")
-    assert is_informative({"flags": ["cut_texts"]})
-    assert not is_informative({"flags": ["cut_texts", "collapsed"]})
+    assert is_informative(["cut_texts"])
+    assert not is_informative(["cut_texts", "collapsed"])

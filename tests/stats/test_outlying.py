@@ -5,15 +5,16 @@ import pytest
 
 from exparity.stats.crossed import crossed_tests
 from exparity.stats.outlying import OUTLYING, deviations
+from exparity.stats.seeds import SeedTest
 from exparity.stats.verdicts import judge
 
 IDS = {"dataset": "bios", "model": "lm", "group_a": "male", "group_b": "female"}
 
 
 def gaps_as_rows(gaps):
-    """A row a cell and run of (cells, runs) gaps."""
+    """A test a cell and run of (cells, runs) gaps."""
     return [
-        {**IDS, "seed": run, "method": f"m{cell}", "metric": "gini", "cohens_d": float(d)}
+        SeedTest(**IDS, seed=run, method=f"m{cell}", metric="gini", cohens_d=float(d))
         for cell, of_runs in enumerate(gaps)
         for run, d in enumerate(of_runs)
     ]

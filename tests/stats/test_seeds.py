@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from made_up import seed_test
 
 from exparity.stats.informative import UNINFORMATIVE
 from exparity.stats.seeds import (
@@ -16,13 +17,8 @@ from exparity.stats.seeds import (
 
 
 def row(p, d, alpha=0.05, **more):
-    return {
-        "p": p,
-        "cohens_d": d,
-        "significant": p <= alpha,
-        "direction": 0 if d != d else int(np.sign(d)),
-        **more,
-    }
+    direction = 0 if d != d else int(np.sign(d))
+    return seed_test(p=p, cohens_d=d, significant=p <= alpha, direction=direction, **more)
 
 
 class TestEffects:
@@ -69,7 +65,7 @@ class TestEffects:
 )
 def test_counts_as_published_by_hand(outcomes, count, mean, bold, direction):
     """Seeds with a difference, and the mean d over these, or over all if there is none."""
-    rows = [{"significant": yes, "cohens_d": d, "flags": ["x"]} for yes, d in outcomes]
+    rows = [seed_test(significant=yes, cohens_d=d, flags=["x"]) for yes, d in outcomes]
     found = count_seeds(rows, 0.3)
     assert (found.significant, found.total, found.flags) == (count, len(rows), ("x",))
     assert found.mean_d == (None if mean is None else pytest.approx(mean, abs=1e-12))
@@ -77,7 +73,7 @@ def test_counts_as_published_by_hand(outcomes, count, mean, bold, direction):
 
 
 def p_value(p, flags=()):
-    return {"p": p, "flags": list(flags)}
+    return seed_test(p=p, flags=list(flags))
 
 
 # three of five tests with a p-value

@@ -8,25 +8,32 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import itemgetter
-from typing import Any
+from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 
 from exparity.artefacts.grid import Grid
 from exparity.core.errors import InputError
 from exparity.core.grouping import grouped
+from exparity.published.matches import CellMatch
 from exparity.published.shares import Claim, RunShares, claims_of, run_shares
 from exparity.published.study import Key, PublishedStudy, Value, check_models, load_study
-from exparity.stats.informative import of_quantity
 from exparity.stats.rank_correlation import rank_correlation
-from exparity.stats.seeds import count_seeds, majority
+from exparity.stats.seeds import SeedTest, count_seeds, majority, of_quantity
 
 IDS = ("dataset", "model", "method", "metric")
-WHOSE = ("ours", "published")
-Row = Mapping[str, Any]
+
+
+class _OurIds(NamedTuple):
+    """Our ids of a cell."""
+
+    dataset: str
+    model: str
+    method: str
+    metric: str
 
 
 @dataclass(frozen=True)
@@ -64,14 +71,13 @@ class CellComparison:
     Attributes:
         study: the study.
         left_out: ids of ours that the study lacks, in words.
-        matches: a row for each cell of ours with a published one; :mod:`exparity.published.output`
-            has the columns. Both are counted as the study counts.
+        matches: each cell of ours beside its published one.
         agreements: the answers to every question.
     """
 
     study: PublishedStudy
     left_out: Sequence[str]
-    matches: Sequence[Row]
+    matches: Sequence[CellMatch]
     agreements: Sequence[Agreement]
 
     @cached_property
@@ -87,17 +93,17 @@ class CellComparison:
     @property
     def published_cells(self) -> int:
         """Return how many of the published cells have a counterpart of ours."""
-        return len({tuple(match[kind] for kind in IDS) for match in self.matches})
+        return len({attrgetter(*IDS)(match) for match in self.matches})
 
     @property
     def examples(self) -> str:
         """Return how many examples a test of ours used, as a number or a range."""
-        sizes = {match["n_examples"] for match in self.matches}
+        sizes = {match.n_examples for match in self.matches}
         return " to ".join(f"{size:,}" for size in sorted({min(sizes), max(sizes)}))
 
 
 def compare_results(
-    rows: Sequence[Row],
+    tests: Sequence[SeedTest],
     grid: Grid,
     *,
     study: str = "dhaini2025",
@@ -109,7 +115,7 @@ def compare_results(
     whatever our config says.
 
     Args:
-        rows: rows of the disparity artefact.
+        tests: rows of the disparity artefact.
         grid: that of the run; an id that it lacks is its own registered id.
         study: id of the study.
         models: our model ids to published ones, for models with other ids.
@@ -121,27 +127,29 @@ def compare_results(
         InputError: unknown study or model.
     """
     published = load_study(study)
-    rows = of_quantity(rows, "score")
-    names = _names(rows, published, grid)
-    check_models(models or {}, published.names("model"), {row["model"] for row in rows})
+    scores = of_quantity(tests, "score")
+    names = _names(scores, published, grid)
+    check_models(models or {}, published.names("model"), {test.model for test in scores})
     names["model"].update(models or {})
-    cells: dict[Key, dict[tuple[str, ...], list[Row]]] = defaultdict(lambda: defaultdict(list))
+    cells: dict[Key, dict[_OurIds, list[SeedTest]]] = defaultdict(lambda: defaultdict(list))
     left_out: dict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        sign = published.sign(row["group_a"], row["group_b"])
-        ids = tuple(row[kind] for kind in IDS)
+    for test in scores:
+        sign = published.sign(test.group_a, test.group_b)
+        ids = _OurIds(test.dataset, test.model, test.method, test.metric)
         key = Key(*(names[kind].get(our_id, "") for kind, our_id in zip(IDS, ids, strict=True)))
-        unknown = {kind: row[kind] for kind in IDS if row[kind] not in names[kind]}
+        unknown = {
+            kind: our_id for kind, our_id in ids._asdict().items() if our_id not in names[kind]
+        }
         if not sign:
-            unknown["groups"] = f"{row['group_a']} and {row['group_b']}"
+            unknown["groups"] = f"{test.group_a} and {test.group_b}"
         elif not unknown and key not in published.cells:
-            unknown["model"] = f"{row['model']} on {row['dataset']}"
+            unknown["model"] = f"{test.model} on {test.dataset}"
         for kind, name in unknown.items():
             left_out[kind].add(name)
         if not unknown:
-            significant = row["p"] <= published.facts.alpha  # False where p is NaN
-            test = {**row, "cohens_d": sign * row["cohens_d"], "significant": significant}
-            cells[key][ids].append(test)
+            significant = test.p <= published.facts.alpha  # False where p is NaN
+            as_published = replace(test, cohens_d=sign * test.cohens_d, significant=significant)
+            cells[key][ids].append(as_published)
     matches = [
         _match(ids, cells[key][ids], theirs, published.facts.threshold)
         for key, theirs in published.cells.items()
@@ -162,7 +170,9 @@ def nothing_to_compare(comparison: CellComparison) -> InputError:
     )
 
 
-def _names(rows: Sequence[Row], study: PublishedStudy, grid: Grid) -> dict[str, dict[str, str]]:
+def _names(
+    tests: Sequence[SeedTest], study: PublishedStudy, grid: Grid
+) -> dict[str, dict[str, str]]:
     """Return the published id of each of our ids, by kind.
 
     An id has one if its instance uses the published id and is called so, or is the only one that
@@ -171,7 +181,8 @@ def _names(rows: Sequence[Row], study: PublishedStudy, grid: Grid) -> dict[str, 
     names: dict[str, dict[str, str]] = {}
     registered = (grid.datasets, grid.models, grid.methods, grid.metrics)
     for kind, known in zip(IDS, registered, strict=True):
-        used = {row[kind]: known.get(row[kind]) or row[kind] for row in rows}
+        ours = dict.fromkeys(getattr(test, kind) for test in tests)
+        used = {our_id: known.get(our_id) or our_id for our_id in ours}
         users = {
             name: [our_id for our_id, published in used.items() if published == name]
             for name in study.names(kind)
@@ -184,36 +195,46 @@ def _names(rows: Sequence[Row], study: PublishedStudy, grid: Grid) -> dict[str, 
     return names
 
 
-def _match(
-    ids: Sequence[str], tests: Sequence[Row], theirs: Value, threshold: float
-) -> dict[str, Any]:
+def _match(ids: _OurIds, tests: Sequence[SeedTest], theirs: Value, threshold: float) -> CellMatch:
     """Return one of our cells, counted as the study counts, beside the published one."""
     ours = count_seeds(tests, threshold)
-    return {
-        **theirs.key._asdict(),
-        **{f"our_{kind}": our_id for kind, our_id in zip(IDS, ids, strict=True)},
-        **{f"{name}_ours": value for name, value in vars(ours).items()},
-        "significant_published": theirs.significant,
-        "total_published": theirs.runs,
-        "direction_published": None if theirs.mean is None else int(np.sign(theirs.mean)),
-        "mean_d_published": theirs.mean,
-        "sd_d_published": theirs.sd,
-        "considerable_published": theirs.considerable,
-        "n_examples": min(test["n_examples"] for test in tests),
-        "flags": " ".join(ours.flags),
-        **{name: getattr(theirs, name) for name in ("table", "effect_table", "effect_label")},
-    }
+    return CellMatch(
+        dataset=theirs.key.dataset,
+        model=theirs.key.model,
+        method=theirs.key.method,
+        metric=theirs.key.metric,
+        our_dataset=ids.dataset,
+        our_model=ids.model,
+        our_method=ids.method,
+        our_metric=ids.metric,
+        significant_ours=ours.significant,
+        significant_published=theirs.significant,
+        total_ours=ours.total,
+        total_published=theirs.runs,
+        direction_ours=ours.direction,
+        direction_published=None if theirs.mean is None else int(np.sign(theirs.mean)),
+        mean_d_ours=ours.mean_d,
+        mean_d_published=theirs.mean,
+        sd_d_published=theirs.sd,
+        considerable_ours=ours.considerable,
+        considerable_published=theirs.considerable,
+        n_examples=min(test.n_examples for test in tests),
+        flags=" ".join(ours.flags),
+        table=theirs.table,
+        effect_table=theirs.effect_table,
+        effect_label=theirs.effect_label,
+    )
 
 
-def agreements(matches: Sequence[Row]) -> list[Agreement]:
+def agreements(matches: Sequence[CellMatch]) -> list[Agreement]:
     """Ask every question of all cells, and of the cells of each dataset, model, method, metric."""
     parts = [("all", "", matches)]
     for by in IDS:
-        parts += [(by, group, part) for group, part in grouped(matches, itemgetter(by)).items()]
+        parts += [(by, group, part) for group, part in grouped(matches, attrgetter(by)).items()]
     return [answer for part in parts for answer in _answers(*part)]
 
 
-def _answers(by: str, group: str, matches: Sequence[Row]) -> Iterator[Agreement]:
+def _answers(by: str, group: str, matches: Sequence[CellMatch]) -> Iterator[Agreement]:
     decisions = [_decisions(match) for match in matches]
     for question in ("significant", "direction", "considerable"):
         both = [answers[question] for answers in decisions if question in answers]
@@ -226,23 +247,27 @@ def _answers(by: str, group: str, matches: Sequence[Row]) -> Iterator[Agreement]
             yield Agreement(question, by, group, n, agree, agree / n, expected, kappa)
         elif by == "all":
             yield Agreement(question, by, group, n, agree)
-    both_means = (
-        [match[f"mean_d_{side}"] for side in WHOSE]
+    effects = [
+        (match.mean_d_ours, match.mean_d_published)
         for match in matches
-        if match["significant_ours"]
-    )
-    effects = [means for means in both_means if None not in means]
+        if match.significant_ours
+        and match.mean_d_ours is not None
+        and match.mean_d_published is not None
+    ]
     rho = rank_correlation(*zip(*effects, strict=True)).correlation if effects else math.nan
     yield Agreement("effect", by, group, len(effects), rho=None if math.isnan(rho) else rho)
 
 
-def _decisions(match: Row) -> dict[str, tuple[bool, ...]]:
+def _decisions(match: CellMatch) -> dict[str, tuple[bool, bool]]:
     """Return our decision and the study's by question, without those that one cannot answer."""
-    most = tuple(majority(match[f"significant_{side}"], match[f"total_{side}"]) for side in WHOSE)
-    signs = tuple(match[f"direction_{side}"] for side in WHOSE)
+    most = (
+        majority(match.significant_ours, match.total_ours),
+        majority(match.significant_published, match.total_published),
+    )
     decisions = {"significant": most}
-    if all(most) and all(signs):
-        decisions["direction"] = tuple(sign > 0 for sign in signs)
-    if match["considerable_published"] is not None:
-        decisions["considerable"] = tuple(match[f"considerable_{side}"] for side in WHOSE)
+    if all(most) and match.direction_ours and match.direction_published:
+        signs = (match.direction_ours > 0, match.direction_published > 0)
+        decisions |= {"direction": signs}
+    if match.considerable_published is not None:
+        decisions |= {"considerable": (match.considerable_ours, match.considerable_published)}
     return decisions

@@ -8,16 +8,14 @@ from importlib.metadata import version
 from pathlib import Path
 from textwrap import indent
 
-import pyarrow as pa
-
 from exparity.artefacts.columns import Export
 from exparity.artefacts.files import save_export
 from exparity.core.formats import aligned, percent
-from exparity.published.cells import IDS, WHOSE, Agreement, CellComparison
+from exparity.published.cells import Agreement, CellComparison
 from exparity.published.gaps import ClassAgreement, GapComparison, GapMatch
+from exparity.published.matches import CellMatch
 from exparity.published.shares import Claim, RunShares
 
-_COUNTS = ("significant", "total", "direction")
 QUESTIONS = {
     "significant": "significant in most seeds",
     "direction": "direction, where both are significant",
@@ -25,19 +23,6 @@ QUESTIONS = {
     "effect": "rank correlation of mean d",
 }
 Comparison = CellComparison | GapComparison
-_CELL = pa.schema(
-    [
-        *((name, pa.string()) for name in IDS),
-        *((f"our_{name}", pa.string()) for name in IDS),
-        *((f"{name}_{whose}", pa.int64()) for name in _COUNTS for whose in WHOSE),
-        *((f"mean_d_{whose}", pa.float64()) for whose in WHOSE),
-        ("sd_d_published", pa.float64()),
-        *((f"considerable_{whose}", pa.bool_()) for whose in WHOSE),
-        ("n_examples", pa.int64()),
-        ("flags", pa.string()),
-        *((name, pa.string()) for name in ("table", "effect_table", "effect_label")),
-    ]
-)
 
 
 def comparison_tables(comparison: Comparison) -> list[Export]:
@@ -51,7 +36,7 @@ def comparison_tables(comparison: Comparison) -> list[Export]:
         ]
     title = "Our cells beside the published ones"
     return [
-        Export("cells", title, _CELL, comparison.matches, folder="published"),
+        export("cells", title, CellMatch, comparison.matches),
         export("agreement", "Agreement with published cells", Agreement, comparison.agreements),
         export(
             "shares", "Shares of significant and considerable runs", RunShares, comparison.shares

@@ -7,20 +7,20 @@ between none of them and all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from operator import gt, itemgetter, lt
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter, gt, lt
+from typing import NamedTuple
 
 from exparity.core.grouping import grouped
-from exparity.published.study import SCRATCH, PublishedStudy, Value, published_table
+from exparity.published.matches import CellMatch
+from exparity.published.study import SCRATCH, Key, PublishedStudy, Value, published_table
 
 _PARTS = ("method", "metric", "dataset", "model")
 _PRETRAINED = "pretrained"
 # Percentage points by which a share may differ from the number in a text, which is rounded.
 _ROUNDED = 0.5
 _RELATIONS = {">": gt, "<": lt}
-_Row = Mapping[str, Any]
 
 
 class _Statement(NamedTuple):
@@ -35,14 +35,15 @@ class _Statement(NamedTuple):
     relation: str
     percent: str
 
-    def is_of(self, ids: Mapping[str, Any]) -> bool:
+    def is_of(self, ids: Key | CellMatch) -> bool:
         """Return whether it is about a cell."""
         for kind in _PARTS:
-            names = getattr(self, kind)
+            names: str = getattr(self, kind)
+            name: str = getattr(ids, kind)
             if names == _PRETRAINED:
-                if ids[kind].endswith(SCRATCH):
+                if name.endswith(SCRATCH):
                     return False
-            elif names and ids[kind] not in names.split():
+            elif names and name not in names.split():
                 return False
         return True
 
@@ -110,36 +111,37 @@ class Claim:
     ours: float | None
 
 
-def run_shares(study: PublishedStudy, matches: Sequence[_Row]) -> list[RunShares]:
+def run_shares(study: PublishedStudy, matches: Sequence[CellMatch]) -> list[RunShares]:
     """Return the shares of all cells, and of those of each method, metric, dataset and model."""
     shares = [_shares("all", "", study.cells.values(), matches)]
     for by in _PARTS:
-        ours = grouped(matches, itemgetter(by))
+        ours = grouped(matches, attrgetter(by))
         for group in study.names(by):
             cells = [value for key, value in study.cells.items() if getattr(key, by) == group]
             shares.append(_shares(by, group, cells, ours.get(group, [])))
     return shares
 
 
-def claims_of(study: PublishedStudy, matches: Sequence[_Row]) -> list[Claim]:
+def claims_of(study: PublishedStudy, matches: Sequence[CellMatch]) -> list[Claim]:
     """Return what the study's text says of shares, beside its tables and ours; none if unknown."""
     rows = published_table(study.id, "claims")
     return [_claim(_Statement(**row), study, matches) for row in rows]
 
 
-def _shares(by: str, group: str, cells: Iterable[Value], matches: Sequence[_Row]) -> RunShares:
+def _shares(by: str, group: str, cells: Iterable[Value], matches: Sequence[CellMatch]) -> RunShares:
     cells = list(cells)
-    known = [match for match in matches if match["considerable_published"] is not None]
+    known = [match for match in matches if match.considerable_published is not None]
+    considerable = [_considerable(match) for match in known]
     with_effect = [cell for cell in cells if cell.considerable is not None]
     return RunShares(
         by,
         group,
         len(matches),
-        _total(matches, "total_ours"),
-        _share_of(matches, "ours"),
-        _share_of(matches, "published"),
-        _share_of([_considerable(match, "ours") for match in known], "ours"),
-        _share_of([_considerable(match, "published") for match in known], "published"),
+        sum(match.total_ours for match in matches),
+        _our_share(matches),
+        _published_share(matches),
+        _our_share(considerable),
+        _published_share(considerable),
         sum(cell.runs for cell in cells),
         _ratio(sum(cell.significant for cell in cells), sum(cell.runs for cell in cells)),
         _ratio(
@@ -149,30 +151,41 @@ def _shares(by: str, group: str, cells: Iterable[Value], matches: Sequence[_Row]
     )
 
 
-def _considerable(match: _Row, whose: str) -> _Row:
+def _considerable(match: CellMatch) -> CellMatch:
     """Return a match whose significant runs count only where their effect is considerable."""
-    significant = match[f"significant_{whose}"] if match[f"considerable_{whose}"] else 0
-    return {**match, f"significant_{whose}": significant}
+    return replace(
+        match,
+        significant_ours=match.significant_ours if match.considerable_ours else 0,
+        significant_published=match.significant_published if match.considerable_published else 0,
+    )
 
 
-def _total(matches: Sequence[_Row], column: str) -> int:
-    return sum(match[column] for match in matches)
+def _our_share(matches: Sequence[CellMatch]) -> float | None:
+    """Return our share of significant runs."""
+    return _ratio(
+        sum(match.significant_ours for match in matches),
+        sum(match.total_ours for match in matches),
+    )
 
 
-def _share_of(matches: Sequence[_Row], whose: str) -> float | None:
-    return _ratio(_total(matches, f"significant_{whose}"), _total(matches, f"total_{whose}"))
+def _published_share(matches: Sequence[CellMatch]) -> float | None:
+    """Return the published share of significant runs."""
+    return _ratio(
+        sum(match.significant_published for match in matches),
+        sum(match.total_published for match in matches),
+    )
 
 
 def _ratio(hits: int, n: int) -> float | None:
     return hits / n if n else None
 
 
-def _claim(text: _Statement, study: PublishedStudy, matches: Sequence[_Row]) -> Claim:
-    cells = [value for key, value in study.cells.items() if text.is_of(key._asdict())]
+def _claim(text: _Statement, study: PublishedStudy, matches: Sequence[CellMatch]) -> Claim:
+    cells = [value for key, value in study.cells.items() if text.is_of(key)]
     ours = [match for match in matches if text.is_of(match)]
     runs = sum(cell.runs for cell in cells)
     if text.question == "considerable":
-        ours = [_considerable(match, "ours") for match in ours]
+        ours = [_considerable(match) for match in ours]
         low = sum(cell.significant for cell in cells if cell.considerable)
         high = low + sum(cell.significant for cell in cells if cell.considerable is None)
     else:
@@ -193,8 +206,8 @@ def _claim(text: _Statement, study: PublishedStudy, matches: Sequence[_Row]) -> 
         lowest=lowest,
         highest=highest,
         holds=_holds(text.relation, claimed, lowest, highest),
-        runs_ours=_total(ours, "total_ours"),
-        ours=_share_of(ours, "ours"),
+        runs_ours=sum(match.total_ours for match in ours),
+        ours=_our_share(ours),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from exparity.report.quality import QualityTable
 from exparity.report.spreads import Spread, range_of, violin_of
@@ -18,7 +19,7 @@ from exparity.report.svg import (
     segments,
     vertical_axis,
 )
-from exparity.types import Row
+from exparity.stats.seeds import SeedTest
 
 _AXIS = 42  # pixels for the numbers of a vertical axis
 _PANEL = 154  # two beside each other in the dialog of a phone
@@ -88,33 +89,33 @@ def _panel_width(n_groups: int) -> int:
     return max(_PANEL, _PER_GROUP * n_groups) - _AXIS
 
 
-def effects_chart(tests: Sequence[Row], threshold: float, words: str) -> Drawing | None:
+def effects_chart(tests: Sequence[SeedTest], threshold: float, words: str) -> Drawing | None:
     """Return Cohen's d of every seed with its interval; None if all are undefined.
 
     Dots are significant effects, crosses the others; ``words`` say what d is.
     """
-    rows = [row for row in tests if math.isfinite(row["cohens_d"])]
-    if not rows:
+    defined = [test for test in tests if math.isfinite(test.cohens_d)]
+    if not defined:
         return None
-    ends = [row[end] for row in rows for end in ("cohens_d", "d_ci_low", "d_ci_high")]
-    finite = [end for end in ends if math.isfinite(end)]
+    ends = [(test.cohens_d, test.d_ci_low, test.d_ci_high) for test in defined]
+    finite = [end for end in chain.from_iterable(ends) if math.isfinite(end)]
     low = min(-threshold, *finite)
     high = max(threshold, *finite)
     room = (high - low) / 20
-    bottom = _EDGE + _ROW * len(rows)
+    bottom = _EDGE + _ROW * len(defined)
     scale = Scale(low - room, high + room, _SEED, _EFFECTS - _EDGE)
     axis = horizontal_axis(scale, _EDGE, bottom)
-    heights = [_EDGE + _ROW * (place + 0.5) for place in range(len(rows))]
-    marks = list(zip(rows, heights, strict=True))
+    heights = [_EDGE + _ROW * (place + 0.5) for place in range(len(defined))]
+    marks = list(zip(defined, heights, strict=True))
     shapes = [
         _band(scale, threshold, bottom),
         *axis.shapes,
         Shape("zero", line([(scale.place(0.0), _EDGE), (scale.place(0.0), bottom)])),
-        Shape("interval", segments(_interval(row, scale, y) for row, y in marks if _has_ends(row))),
-        Shape("dots", dots((scale.place(r["cohens_d"]), y) for r, y in marks if r["significant"])),
-        Shape("crosses", "".join(_cross(r, scale, y) for r, y in marks if not r["significant"])),
+        Shape("interval", segments(_interval(t, scale, y) for t, y in marks if _has_ends(t))),
+        Shape("dots", dots((scale.place(t.cohens_d), y) for t, y in marks if t.significant)),
+        Shape("crosses", "".join(_cross(t, scale, y) for t, y in marks if not t.significant)),
     ]
-    names = [Words("end", _SEED - _EDGE, y + 4, f"seed {row['seed']}") for row, y in marks]
+    names = [Words("end", _SEED - _EDGE, y + 4, f"seed {test.seed}") for test, y in marks]
     title = Words("middle quiet", (_SEED + _EFFECTS) / 2, bottom + 34, words)
     drawn = [shape for shape in shapes if shape.path]
     return Drawing(_EFFECTS, bottom + 40, drawn, [*axis.words, *names, title])
@@ -126,17 +127,19 @@ def _band(scale: Scale, threshold: float, bottom: float) -> Shape:
     return Shape("band", line(corners, closed=True))
 
 
-def _has_ends(row: Row) -> bool:
-    return math.isfinite(row["d_ci_low"]) and math.isfinite(row["d_ci_high"])
+def _has_ends(test: SeedTest) -> bool:
+    return math.isfinite(test.d_ci_low) and math.isfinite(test.d_ci_high)
 
 
-def _interval(row: Row, scale: Scale, y: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    return (scale.place(row["d_ci_low"]), y), (scale.place(row["d_ci_high"]), y)
+def _interval(
+    test: SeedTest, scale: Scale, y: float
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    return (scale.place(test.d_ci_low), y), (scale.place(test.d_ci_high), y)
 
 
-def _cross(row: Row, scale: Scale, y: float) -> str:
-    """Return a cross at the effect of a row."""
-    x = scale.place(row["cohens_d"])
+def _cross(test: SeedTest, scale: Scale, y: float) -> str:
+    """Return a cross at the effect of a test."""
+    x = scale.place(test.cohens_d)
     strokes = [
         ((x - _CROSS, y - _CROSS), (x + _CROSS, y + _CROSS)),
         ((x - _CROSS, y + _CROSS), (x + _CROSS, y - _CROSS)),

@@ -73,8 +73,8 @@ def disparity_export(study: Study, table: Table) -> Export:
             "higher_group": higher[cell.direction],
             "flags": list(cell.flags),
             "mean_cohens_d_all": cell.mean_d_all,
-            "sd_cohens_d_all": sd_of_effects(cell.tests["score"]),
-            "seeds_of_either_sign": has_both_signs(cell.tests["score"]),
+            "sd_cohens_d_all": sd_of_effects(cell.scores),
+            "seeds_of_either_sign": has_both_signs(cell.scores),
         }
         for key, cell in table.cells.items()
     ]

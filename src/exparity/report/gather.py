@@ -35,9 +35,8 @@ from exparity.report.rows import (
 )
 from exparity.report.verdicts import run_of
 from exparity.stats.dependence import cramers_v_by_split
-from exparity.stats.informative import of_quantity
+from exparity.stats.seeds import SeedTest, of_quantity
 from exparity.stats.verdicts import HEADLINE
-from exparity.types import Row
 
 Ids = tuple[str | int, ...]
 """Ids of a file, in the order of its path: dataset, model, seed, method, metric."""
@@ -79,7 +78,7 @@ class Study:
     grid: Grid
     bias: Sequence[ClassifierBias]
     facts: Mapping[str, Declared]  # by dataset
-    tests: Sequence[Row] = ()  # rows of the disparity artefact
+    tests: Sequence[SeedTest] = ()  # rows of the disparity artefact
     judged: Sequence[VerdictRow] = ()
 
     @property
@@ -152,7 +151,7 @@ class Study:
         return by_dataset
 
     @cached_property
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[SeedTest]:
         """Tests of scores."""
         return of_quantity(self.tests, "score")
 
@@ -289,7 +288,7 @@ class Study:
 def gather(results: Path, grid: Grid) -> Study:
     """Read the artefacts of a grid."""
     bias = [row for row in read_analysis(results, grid, "bias") if row["seed"] in grid.seeds]
-    tests = read_tables(layout.paths_of(results, grid, "disparity"), "disparity").to_pylist()
+    tests = read_tables(layout.paths_of(results, grid, "disparity"), "disparity")
     judged = records(VerdictRow, read_analysis(results, grid, "judge"))
     facts = {
         row["dataset"]: Declared(row["attribute"], row["groups"], row["labels"]) for row in bias
@@ -299,7 +298,7 @@ def gather(results: Path, grid: Grid) -> Study:
         grid=grid,
         bias=records(ClassifierBias, bias),
         facts=facts,
-        tests=_in_order(tests, grid, _ids_of_test),
+        tests=_in_order(records(SeedTest, tests), grid, _ids_of_test),
         judged=_in_order(judged, grid, lambda row: _ids_of_verdict(row, grid)),
     )
 
@@ -314,9 +313,9 @@ class _GridIds(NamedTuple):
     metric: str
 
 
-def _ids_of_test(test: Row) -> _GridIds:
-    method = "" if test["quantity"].startswith("random_") else test["method"]
-    return _GridIds(test["dataset"], test["model"], test["seed"], method, test["metric"])
+def _ids_of_test(test: SeedTest) -> _GridIds:
+    method = "" if test.quantity.startswith("random_") else test.method
+    return _GridIds(test.dataset, test.model, test.seed, method, test.metric)
 
 
 def _ids_of_verdict(row: VerdictRow, grid: Grid) -> _GridIds:

@@ -87,8 +87,8 @@ class PicturePanel:
 
 def is_controlled(study: Study) -> bool:
     """Return whether random explanations were scored, so that more than scores is compared."""
-    relative = (test for test in study.tests if test["quantity"] in CONTROLLED)
-    return any(test["p"] == test["p"] for test in relative)
+    relative = (test for test in study.tests if test.quantity in CONTROLLED)
+    return any(test.p == test.p for test in relative)
 
 
 def look_of(row: VerdictRow) -> str:

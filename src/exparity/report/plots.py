@@ -29,7 +29,7 @@ from exparity.report.picture import panels_of
 from exparity.report.rows import VerdictRow
 from exparity.report.spreads import score_spread
 from exparity.report.tables import tables_of
-from exparity.stats.informative import of_quantity
+from exparity.stats.seeds import SeedTest, of_quantity
 from exparity.stats.verdicts import standing
 from exparity.types import FloatArray
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 Values = Sequence[float] | FloatArray
 Groups = Sequence[str]
-_ALONE = {"dataset": "", "model": "", "seed": 0}
 
 
 @checked
@@ -117,10 +116,10 @@ def plot_effects(
         >>> figure = exparity.plot_effects(exparity.read_results("results", "tests"))
         >>> figure.savefig("effects.pdf")
     """
-    scores = of_quantity(_rows(tests, "tests"), "score")
+    scores = of_quantity(records(SeedTest, _rows(tests, "tests")), "score")
     if not scores:
         raise InputError("there are no tests to plot whose quantity is 'score'")
-    tables = tables_of([{**_ALONE, **row} for row in scores], threshold=threshold)
+    tables = tables_of(scores, threshold=threshold)
     if len(tables) > 1:
         several = ", ".join(f"{t.dataset} ({t.group_a} − {t.group_b})" for t in tables)
         raise InputError(f"tests are of {several}; choose one dataset and pair of groups")

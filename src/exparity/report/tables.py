@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study
 from exparity.report.rows import JudgedCell, VerdictRow, Verdicts
-from exparity.stats.seeds import SeedCounts, count_seeds, mean_effect
+from exparity.stats.seeds import SeedCounts, SeedTest, count_seeds, mean_effect
 from exparity.stats.verdicts import STANDING
-from exparity.types import Row
 
 CellKey = tuple[str, str, str]
 """Model, method and metric."""
@@ -29,13 +28,18 @@ MOST_PAIRS = 6
 class Cell(SeedCounts):
     """One cell: its published counts, its tests and its verdicts."""
 
-    tests: Mapping[str, Sequence[Row]]  # by quantity, one a seed
+    tests: Mapping[str, Sequence[SeedTest]]  # by quantity, one a seed
     verdicts: JudgedCell
+
+    @property
+    def scores(self) -> Sequence[SeedTest]:
+        """Tests of its scores."""
+        return self.tests["score"]
 
     @property
     def mean_d_all(self) -> float:
         """Mean d over all seeds that count; NaN if none has one."""
-        return mean_effect(self.tests["score"])
+        return mean_effect(self.scores)
 
     @property
     def standing(self) -> VerdictRow | None:
@@ -84,24 +88,24 @@ def by_pair(rows: Iterable[VerdictRow]) -> dict[tuple[str, str, str], list[Verdi
 
 
 def tables_of(
-    rows: Sequence[Row], *, threshold: float, verdicts: Verdicts | None = None
+    tests: Sequence[SeedTest], *, threshold: float, verdicts: Verdicts | None = None
 ) -> list[Table]:
-    """Return a table per dataset and pair of groups, in the order of the rows."""
+    """Return a table per dataset and pair of groups, in the order of the tests."""
     known = verdicts or {}
-    compared = [row for row in rows if row.get("quantity", "score") in STANDING]
+    compared = [test for test in tests if test.quantity in STANDING]
     tables = []
-    by_table = grouped(compared, itemgetter("dataset", "group_a", "group_b"))
+    by_table = grouped(compared, attrgetter("dataset", "group_a", "group_b"))
     for (dataset, group_a, group_b), members in by_table.items():
-        by_cell = grouped(members, itemgetter("model", "method", "metric"))
+        by_cell = grouped(members, attrgetter("model", "method", "metric"))
         models = list(dict.fromkeys(model for model, _, _ in by_cell))
         methods = list(dict.fromkeys(method for _, method, _ in by_cell))
         metrics = list(dict.fromkeys(metric for _, _, metric in by_cell))
         cells = {}
         for key in filter(by_cell.__contains__, product(models, methods, metrics)):
-            tests = grouped(by_cell[key], lambda row: row.get("quantity", "score"))
-            counts = vars(count_seeds(tests["score"], threshold))
+            by_quantity = grouped(by_cell[key], attrgetter("quantity"))
+            counts = vars(count_seeds(by_quantity["score"], threshold))
             judged = known.get((dataset, *key, group_a, group_b), JudgedCell())
-            cells[key] = Cell(**counts, tests=tests, verdicts=judged)
+            cells[key] = Cell(**counts, tests=by_quantity, verdicts=judged)
         tables.append(Table(dataset, group_a, group_b, models, methods, metrics, cells))
     return tables
 
@@ -110,7 +114,7 @@ def as_it_stands(table: Table, threshold: float) -> Table:
     """Return a table whose tests are those of the quantity that each cell stands on."""
     cells = {}
     for key, cell in table.cells.items():
-        tests = cell.tests.get(cell.quantity, cell.tests["score"])
+        tests = cell.tests.get(cell.quantity, cell.scores)
         counts = vars(count_seeds(tests, threshold))
         cells[key] = replace(cell, **counts, tests={**cell.tests, "score": tests})
     return replace(table, cells=cells)

@@ -26,10 +26,10 @@ from exparity.stats import verdicts
 from exparity.stats.among import CEILINGS_DIFFER
 from exparity.stats.crossed import TRAINING
 from exparity.stats.flags import FLAGS
+from exparity.stats.seeds import SeedTest
 from exparity.stats.skill import LITTLE_ROOM, SCALES, Scale
 from exparity.stats.untested import Untested, main_reason
 from exparity.stats.verdicts import RANKS, STANDING, Verdict
-from exparity.types import Row
 
 ROUNDING_NOISE = "rounding_noise"
 
@@ -494,10 +494,8 @@ def meaning_of(flag: str) -> str:
     return FLAGS[flag].meaning if flag in FLAGS else flag.replace("_", " ")
 
 
-def noise_of(rows: Iterable[Row]) -> set[tuple[str, str, str]]:
+def noise_of(tests: Iterable[SeedTest]) -> set[tuple[str, str, str]]:
     """Return (dataset, model, method) of the tests whose attributions are rounding errors."""
     return {
-        (row["dataset"], row["model"], row["method"])
-        for row in rows
-        if ROUNDING_NOISE in row["flags"]
+        (test.dataset, test.model, test.method) for test in tests if ROUNDING_NOISE in test.flags
     }

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from exparity.artefacts import layout
+from exparity.artefacts.columns import records
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.grid import Grid, read_grid
 from exparity.core.escaping import say
@@ -15,6 +16,7 @@ from exparity.published.cells import compare_results, nothing_to_compare
 from exparity.published.gaps import compare_gaps
 from exparity.published.output import Comparison, comparison_summary, write_comparison
 from exparity.published.study import KINDS, load_study
+from exparity.stats.seeds import SeedTest
 
 
 def compare_published(
@@ -43,8 +45,8 @@ def compare_published(
     else:
         table, _ = read_artefact(results / layout.path_of("disparity", {}), "disparity")
         grid = read_grid(results) or Grid()
-        rows = table.to_pylist()
-        comparison = compare_results(rows, grid, study=study, models=models or {})
+        tests = records(SeedTest, table)
+        comparison = compare_results(tests, grid, study=study, models=models or {})
         if not comparison.matches:
             raise nothing_to_compare(comparison)
     say(comparison_summary(comparison))

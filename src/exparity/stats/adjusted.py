@@ -56,6 +56,40 @@ class AdjustedGap:
     flags: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class AtEqualCovariates:
+    """The adjusted gaps of two groups, in columns of the tests artefact; NaN where there is none.
+
+    Attributes:
+        class_adjusted_difference, length_adjusted_difference: estimates, as in
+            :class:`AdjustedGap`.
+        class_adjusted_p, length_adjusted_p: their p-values.
+        class_adjusted_ci_low, length_adjusted_ci_low: lower ends of their intervals.
+        class_adjusted_ci_high, length_adjusted_ci_high: upper ends.
+        class_adjusted_flags, length_adjusted_flags: their flags.
+    """
+
+    class_adjusted_difference: float = np.nan
+    class_adjusted_p: float = np.nan
+    class_adjusted_ci_low: float = np.nan
+    class_adjusted_ci_high: float = np.nan
+    class_adjusted_flags: tuple[str, ...] = ()
+    length_adjusted_difference: float = np.nan
+    length_adjusted_p: float = np.nan
+    length_adjusted_ci_low: float = np.nan
+    length_adjusted_ci_high: float = np.nan
+    length_adjusted_flags: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, by_class: AdjustedGap, by_length: AdjustedGap) -> AtEqualCovariates:
+        """Take the gaps of two groups at equal class and at equal length."""
+        return cls(*_columns_of(by_class), *_columns_of(by_length))
+
+
+def _columns_of(gap: AdjustedGap) -> tuple[float, float, float, float, tuple[str, ...]]:
+    return gap.estimate, gap.p, gap.low, gap.high, gap.flags
+
+
 class _Fit(NamedTuple):
     """An estimate, its variance and degrees of freedom, and flags."""
 

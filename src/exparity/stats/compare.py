@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -107,6 +107,24 @@ class GroupComparison:
     def _repr_html_(self) -> str:
         """Return how notebooks show it: a small table."""
         return notebook_html(Path(__file__).with_name("comparison.html.j2"), c=self)
+
+
+def without_ranks(comparison: GroupComparison) -> GroupComparison:
+    """Return a comparison of values whose ranks mean nothing: what is made of them is blank."""
+    return replace(
+        comparison,
+        U=np.nan,
+        p=np.nan,
+        significant=False,
+        rank_biserial=np.nan,
+        wilcoxon_p=np.nan,
+        omnibus="",
+        omnibus_statistic=np.nan,
+        omnibus_p=np.nan,
+        epsilon_squared=np.nan,
+        friedman_statistic=np.nan,
+        friedman_p=np.nan,
+    )
 
 
 @checked

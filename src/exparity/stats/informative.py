@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Protocol, TypeVar
 
 from exparity.stats.flags import FLAGS
-from exparity.types import Row
 
-Test = TypeVar("Test", bound=Row)
+
+class Flagged(Protocol):
+    """What has flags, such as a test."""
+
+    @property
+    def flags(self) -> Sequence[str]:
+        """Its flags, of :data:`~exparity.stats.flags.FLAGS`."""
+
+
+Test = TypeVar("Test", bound=Flagged)
 
 UNINFORMATIVE = tuple(name for name, flag in FLAGS.items() if not flag.counts)
 """Flags of tests that tell nothing about the explanations of a working classifier: it predicts one
@@ -16,16 +24,11 @@ class, all scores are equal, it hardly answers with a class, or the attributions
 errors."""
 
 
-def is_informative(row: Row) -> bool:
-    """Return whether a test has none of the flags :data:`UNINFORMATIVE`."""
-    return not any(flag in UNINFORMATIVE for flag in row.get("flags", ()))
+def is_informative(flags: Iterable[str]) -> bool:
+    """Return whether a test with these flags has none of :data:`UNINFORMATIVE`."""
+    return not any(flag in UNINFORMATIVE for flag in flags)
 
 
-def informative(rows: Iterable[Test]) -> list[Test]:
+def informative(tests: Iterable[Test]) -> list[Test]:
     """Return the tests that count: in headlines, families and over seeds."""
-    return [row for row in rows if is_informative(row)]
-
-
-def of_quantity(rows: Iterable[Test], quantity: str) -> list[Test]:
-    """Return the tests of scores, or those of their excess; tests by hand are of scores."""
-    return [row for row in rows if row.get("quantity", "score") == quantity]
+    return [test for test in tests if is_informative(test.flags)]

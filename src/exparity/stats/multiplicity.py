@@ -160,7 +160,7 @@ def families(
     def family_of(i: int) -> tuple[Any, ...]:
         return part_of(rows[i]), *(rows[i][name] for name in family)
 
-    counted = (i for i, row in enumerate(rows) if is_informative(row))
+    counted = (i for i, row in enumerate(rows) if is_informative(row.get("flags", ())))
     return list(grouped(counted, family_of).values())
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
-from exparity.stats.multiplicity import CELL_IDS
-from exparity.types import Row
+from exparity.stats.seeds import SeedTest
 
 OUTLYING = 3.5
 """Modified z-score from which a run stands out (Iglewicz and Hoaglin 1993)."""
@@ -17,17 +15,17 @@ _FEWEST_RUNS = 4
 _TO_NORMAL = 0.6745  # median absolute deviation of a standard normal distribution
 
 
-def deviations(rows: Iterable[Row]) -> dict[tuple[str, str, int], float]:
+def deviations(tests: Iterable[SeedTest]) -> dict[tuple[str, str, int], float]:
     """Return how far the gaps of each run are from those of the other runs of its model.
 
     In a cell (method, metric, pair of groups), a run's modified z-score is 0.6745 times the
     distance of its d from the median of all runs, over their median absolute distance. The result
     is the median over the cells: a template that names one group moves most of them, chance few.
     """
-    cells: dict[tuple[Any, ...], dict[int, float]] = defaultdict(dict)
-    for row in rows:
-        if np.isfinite(row["cohens_d"]):
-            cells[tuple(row[name] for name in CELL_IDS)][row["seed"]] = row["cohens_d"]
+    cells: dict[tuple[str, ...], dict[int, float]] = defaultdict(dict)
+    for test in tests:
+        if np.isfinite(test.cohens_d):
+            cells[test.cell][test.seed] = test.cohens_d
     scores: dict[tuple[str, str, int], list[float]] = defaultdict(list)
     for (dataset, model, *_), by_run in cells.items():
         d = np.array([*by_run.values()])

@@ -2,22 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
+from exparity.stats.adjusted import AtEqualCovariates
+from exparity.stats.compare import GroupComparison
 from exparity.stats.informative import informative
-from exparity.types import FloatArray, Row
+from exparity.stats.sources import GapParts
+from exparity.types import FloatArray
 
 
-class _SeedTest(NamedTuple):
-    """The test of a cell in one training."""
+@dataclass(frozen=True, kw_only=True)
+class SeedTest(AtEqualCovariates, GapParts, GroupComparison):
+    """The test of a cell in one training: a row of the tests or the disparity artefact.
 
-    significant: bool
-    cohens_d: float
-    flags: list[str]
+    Tests by hand need no ids of a training, and are of scores.
+
+    Attributes:
+        group_a, group_b: first and second group.
+        dataset, model, seed, method, metric: ids of the cell and its training.
+        quantity: ``score``, ``excess`` or ``skill``; of random explanations behind ``random_``.
+        draw: number of the random explanation; None of a method.
+        metric_direction: which end of the metric is better, ``higher`` or ``lower``.
+        better_group: the group with the better values; None where there is none.
+        test_accuracy: accuracy of the classifier on the test examples, in [0, 1].
+        random_significant: share of random explanations whose test is significant.
+    """
+
+    group_a: str
+    group_b: str
+    method: str
+    metric: str
+    dataset: str = ""
+    model: str = ""
+    seed: int = 0
+    quantity: str = "score"
+    draw: int | None = None
+    metric_direction: str | None = None
+    better_group: str | None = None
+    test_accuracy: float = np.nan
+    random_significant: float = np.nan
+    n_a: int = 0
+    n_b: int = 0
+    mean_a: float = np.nan
+    mean_b: float = np.nan
+    sd_a: float = np.nan
+    sd_b: float = np.nan
+    mean_difference: float = np.nan
+
+    @property
+    def cell(self) -> tuple[str, ...]:
+        """Its cell, by :data:`~exparity.stats.multiplicity.CELL_IDS`."""
+        ids = (self.dataset, self.model, self.method, self.metric)
+        return (*ids, self.group_a, self.group_b)
+
+
+def of_quantity(tests: Iterable[SeedTest], quantity: str) -> list[SeedTest]:
+    """Return the tests of one quantity."""
+    return [test for test in tests if test.quantity == quantity]
 
 
 @dataclass(frozen=True)
@@ -57,9 +101,8 @@ def majority(significant: int, total: int) -> bool:
     return 2 * significant > total
 
 
-def count_seeds(rows: Sequence[Row], threshold: float) -> SeedCounts:
+def count_seeds(tests: Sequence[SeedTest], threshold: float) -> SeedCounts:
     """Count the seeds of one cell as the published study does."""
-    tests = [_SeedTest(*(row[name] for name in _SeedTest._fields)) for row in rows]
     significant = [test for test in tests if test.significant]
     effects = [test.cohens_d for test in significant or tests if test.cohens_d == test.cohens_d]
     mean_d = sum(effects) / len(effects) if effects else None
@@ -75,38 +118,38 @@ def count_seeds(rows: Sequence[Row], threshold: float) -> SeedCounts:
     )
 
 
-def mean_effect(rows: Sequence[Row]) -> float:
+def mean_effect(tests: Sequence[SeedTest]) -> float:
     """Return the mean of Cohen's d over all seeds that count and have one.
 
     It is NaN of none, and of infinite ones of both signs.
     """
-    d = _effects(informative(rows))
+    d = _effects(informative(tests))
     with np.errstate(invalid="ignore"):
         return float(d.mean()) if len(d) else np.nan
 
 
-def has_both_signs(rows: Sequence[Row]) -> bool:
+def has_both_signs(tests: Sequence[SeedTest]) -> bool:
     """Return whether seeds that count have opposite signs; arguments as :func:`mean_effect`."""
-    return {-1, 1} <= {row["direction"] for row in informative(rows)}
+    return {-1, 1} <= {test.direction for test in informative(tests)}
 
 
-def sd_of_effects(rows: Sequence[Row]) -> float:
+def sd_of_effects(tests: Sequence[SeedTest]) -> float:
     """Return the standard deviation of Cohen's d over all seeds that count, dividing by n − 1."""
-    d = _effects(informative(rows))
+    d = _effects(informative(tests))
     return float(d.std(ddof=1)) if len(d) > 1 and np.isfinite(d).all() else np.nan
 
 
-def _effects(rows: Sequence[Row]) -> FloatArray:
-    d = np.array([row["cohens_d"] for row in rows], dtype=np.float64)
+def _effects(tests: Sequence[SeedTest]) -> FloatArray:
+    d = np.array([test.cohens_d for test in tests], dtype=np.float64)
     return d[~np.isnan(d)]
 
 
-def significant_share(rows: Sequence[Row], *, alpha: float) -> tuple[float, int]:
+def significant_share(tests: Sequence[SeedTest], *, alpha: float) -> tuple[float, int]:
     """Return the share of Mann–Whitney tests that are significant, uncorrected, and their number.
 
     Tests without a p-value are not counted, nor those that are not
     :func:`~exparity.stats.informative.is_informative`. The share is NaN without tests.
     """
-    p_values = [row["p"] for row in informative(rows)]
+    p_values = [test.p for test in informative(tests)]
     hits = [bool(p <= alpha) for p in p_values if p == p]
     return sum(hits) / len(hits) if hits else np.nan, len(hits)

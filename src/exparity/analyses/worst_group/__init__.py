@@ -23,7 +23,7 @@ from exparity.core.grouping import grouped
 from exparity.core.seeding import derive_seed
 from exparity.quantities.inputs import cell_of, read_all, scored_of
 from exparity.quantities.random_scores import are_scored_alike, random_by
-from exparity.stats.informative import informative
+from exparity.stats.informative import is_informative
 from exparity.stats.model_bias import is_collapsed
 from exparity.stats.multiplicity import benjamini_hochberg
 from exparity.stats.samples import samples, set_index, set_means
@@ -147,7 +147,7 @@ def _correct(rows: Sequence[dict[str, Any]]) -> None:
     """Add p-values that are corrected over the methods and metrics, by Benjamini and Hochberg."""
     cell_of_row = itemgetter("method", "metric")
     for compared in grouped(rows, itemgetter("quantity")).values():
-        cells = {cell_of_row(row): row["p"] for row in informative(compared)}
+        cells = {cell_of_row(row): row["p"] for row in compared if is_informative(row["flags"])}
         corrected = dict(zip(cells, benjamini_hochberg(list(cells.values())).tolist(), strict=True))
         for row in compared:
             row["p_bh"] = corrected.get(cell_of_row(row), np.nan)

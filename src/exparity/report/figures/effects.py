@@ -24,7 +24,7 @@ from exparity.report.figures.style import (
 )
 from exparity.report.names import Names, fitted
 from exparity.report.tables import Cell, Table
-from exparity.types import Row
+from exparity.stats.seeds import SeedTest
 
 MarkStyle = tuple[str, str]
 """Shape and colour of the marks of a model."""
@@ -97,11 +97,11 @@ def _panel(
 def _mark(axes: Axes, cell: Cell, y: float, style: MarkStyle, size: float, limit: float) -> None:
     """Draw the mean over seeds, each of several seeds, and the range of the seeds' intervals."""
     shape, colour = style
-    tests = cell.tests["score"]
+    tests = cell.scores
     line: dict[str, Any] = {"color": colour, "zorder": 2}
     if ends := _ends(tests):
         axes.plot([min(ends), max(ends)], [y, y], lw=0.5, **line)
-    d = [row["cohens_d"] for row in tests if math.isfinite(row["cohens_d"])]
+    d = [test.cohens_d for test in tests if math.isfinite(test.cohens_d)]
     if d and len(tests) > 1:
         axes.plot(d, [y] * len(d), "|", ms=1.3 * size, mew=0.7, **line)
     at = cell.mean_d_all
@@ -128,16 +128,16 @@ def _legend(table: Table, styles: Mapping[str, MarkStyle], names: Names) -> list
     ]
 
 
-def _ends(tests: Iterable[Row]) -> list[float]:
+def _ends(tests: Iterable[SeedTest]) -> list[float]:
     """Return the ends of all intervals that have any."""
-    ends = [row[end] for row in tests for end in ("d_ci_low", "d_ci_high")]
+    ends = chain.from_iterable((test.d_ci_low, test.d_ci_high) for test in tests)
     return [end for end in ends if math.isfinite(end)]
 
 
 def _limit(table: Table, threshold: float) -> float:
     """Return the end of the axis, at a round number."""
     means = [abs(c.mean_d_all) for c in table.cells.values() if math.isfinite(c.mean_d_all)]
-    tests = chain.from_iterable(cell.tests["score"] for cell in table.cells.values())
+    tests = chain.from_iterable(cell.scores for cell in table.cells.values())
     longest = max(map(abs, _ends(tests)), default=0.0)
     largest = max([*means, 2 * threshold])
     return math.ceil(max(1.15 * largest, min(1.6 * largest, longest)) * 4) / 4

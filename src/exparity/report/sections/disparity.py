@@ -28,9 +28,8 @@ from exparity.report.verdicts import (
     sentence_of,
     skill_line,
 )
-from exparity.stats.seeds import has_both_signs
+from exparity.stats.seeds import SeedTest, has_both_signs
 from exparity.stats.verdicts import STANDING
-from exparity.types import Row
 
 FOLDED_ABOVE = 1000
 """More cells than these are folded."""
@@ -57,7 +56,7 @@ class CellStyle(NamedTuple):
     side: str = ""  # a, b: the group that is favoured; both where that changes
     strong: bool = False  # a considerable effect
 
-    def marked(self, tests: Sequence[Row]) -> CellStyle:
+    def marked(self, tests: Sequence[SeedTest]) -> CellStyle:
         """Return it with a sign where the trainings have opposite signs."""
         return self._replace(below=self.below + " ±" * has_both_signs(tests))
 
@@ -144,7 +143,7 @@ def cell_styles(cell: Cell, threshold: float) -> dict[str, CellStyle]:
     counted = _style_of_counts(cell)
     return {
         _FIRST_VIEW: judged.marked(cell.tests.get(cell.quantity, ())),
-        "published": counted.marked(cell.tests["score"]),
+        "published": counted.marked(cell.scores),
     }
 
 
@@ -161,7 +160,7 @@ def _style_of_verdict(row: VerdictRow | None, threshold: float) -> CellStyle:
 
 
 def _style_of_counts(cell: Cell) -> CellStyle:
-    higher_is_better = cell.tests["score"][0]["metric_direction"] == "higher"
+    higher_is_better = cell.scores[0].metric_direction == "higher"
     side = {0: "", 1: "a", -1: "b"}[cell.direction if higher_is_better else -cell.direction]
     below = "undefined" if cell.mean_d is None else f"d = {signed(cell.mean_d)}"
     strength = round(8 * cell.strength)
@@ -183,12 +182,12 @@ def cell_data(tables: Sequence[Table], threshold: float) -> dict[str, object]:
     """
     cells: dict[str, list[object]] = defaultdict(list)
     views: dict[str, list[dict[str, object]]] = defaultdict(list)
-    tests: list[Row] = []
-    excess: list[Row] = []
+    tests: list[SeedTest] = []
+    excess: list[SeedTest | None] = []
     for number, table in enumerate(tables):
         words = f"Cohen’s d, {table.group_a} − {table.group_b}"
         for (model, method, metric), cell in table.cells.items():
-            scores = cell.tests["score"]
+            scores = cell.scores
             effects = effects_chart(scores, threshold, words)
             facts = {
                 **{"table": number, "start": len(tests)},
@@ -200,14 +199,14 @@ def cell_data(tables: Sequence[Table], threshold: float) -> dict[str, object]:
                 cells[name].append(value)
             for view, style in cell_styles(cell, threshold).items():
                 views[view].append(style._asdict())
-            by_seed = {row["seed"]: row for row in cell.tests.get("excess", ())}
+            by_seed = {test.seed: test for test in cell.tests.get("excess", ())}
             tests += scores
-            excess += [by_seed.get(row["seed"], {}) for row in scores]
+            excess += [by_seed.get(test.seed) for test in scores]
     start = [*cells.pop("start", ()), len(tests)]
     return {
         "cells": {**cells, "start": start},
-        "tests": {name: [row[name] for row in tests] for name in _COLUMNS},
-        "excess": {name: [row.get(name) for row in excess] for name in _OF_EXCESS},
+        "tests": {name: [getattr(test, name) for test in tests] for name in _COLUMNS},
+        "excess": {name: [getattr(test, name, None) for test in excess] for name in _OF_EXCESS},
         "views": views,
     }
 
@@ -223,7 +222,7 @@ def _facts_of(cell: Cell, threshold: float) -> dict[str, object]:
         "notes": notes_of(row),
         "beside": [line for line in (right_line(row), ceiling_line(row)) if line],
         "mean_d": cell.mean_d_all,
-        "both_signs": has_both_signs(cell.tests["score"]),
+        "both_signs": has_both_signs(cell.scores),
     }
     for quantity in STANDING:
         judged = verdicts.rows.get(quantity)

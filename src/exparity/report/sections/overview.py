@@ -39,8 +39,7 @@ from exparity.report.verdicts import (
 )
 from exparity.report.witnesses import witness_tables
 from exparity.stats import verdicts
-from exparity.stats.informative import of_quantity
-from exparity.stats.seeds import significant_share
+from exparity.stats.seeds import of_quantity, significant_share
 from exparity.stats.verdicts import RANKS
 
 _PACKAGES = ("torch", "transformers", "numpy", "scipy", "pyarrow")
@@ -88,9 +87,9 @@ def _warnings(context: Context, commits: int) -> Iterator[str]:
 def _counted(study: Study, number: str) -> int:
     """Return a number of scores over all tests; of several groups, each is in a test per other."""
     total = 0.0
-    for row in study.rows:
-        n_groups = len(study.declared(row["dataset"]).groups)
-        total += row[number] / (n_groups - 1)
+    for test in study.rows:
+        n_groups = len(study.declared(test.dataset).groups)
+        total += getattr(test, number) / (n_groups - 1)
     return round(total)
 
 
@@ -167,7 +166,7 @@ def _judgements(study: Study) -> dict[str, object]:
     by_dataset = grouped(judged, attrgetter("dataset"))
     totals = counts_of(judged)
     random_rows = of_quantity(study.tests, "random_score")
-    flags = Counter(flag for row in study.rows for flag in row["flags"])
+    flags = Counter(flag for test in study.rows for flag in test.flags)
     return {
         "significant": significant_share(study.rows, alpha=alpha),
         "significant_by_random": significant_share(random_rows, alpha=alpha),

@@ -13,8 +13,9 @@ from exparity.core.validation import read_settings
 from exparity.quantities.classifiers import read_classifiers
 from exparity.quantities.scores import read_scores
 from exparity.stages.compare._levels import level_rows
-from exparity.stages.compare._tests import ADJUSTED_COLUMNS, read_covariates, rows_of_tests
+from exparity.stages.compare._tests import read_covariates, rows_of_tests
 from exparity.stages.compare._trainings import training_rows
+from exparity.stats.adjusted import AtEqualCovariates
 from exparity.stats.among import AmongRight, GroupFacts
 from exparity.stats.compare import GroupComparison
 from exparity.stats.crossed import CrossedTest
@@ -30,7 +31,7 @@ TESTS = Table(
     "metric_direction better_group: string?",
     "test_accuracy random_significant: float64",
     GapParts,
-    *map(": ".join, ADJUSTED_COLUMNS.items()),
+    AtEqualCovariates,
     keys=("seed", "method", "metric", "group_a", "group_b", "quantity", "draw"),
     ids=("seed", "method", "metric"),
 )

@@ -6,9 +6,9 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import combinations
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -22,8 +22,8 @@ from exparity.quantities.quantity import Skill
 from exparity.quantities.scales import over_scales, rooms_of
 from exparity.quantities.scores import Cell, Scores
 from exparity.stages.compare._sources import divided
-from exparity.stats.adjusted import ADJUSTMENTS, adjusted_gaps
-from exparity.stats.compare import GroupComparison, compare_many
+from exparity.stats.adjusted import AtEqualCovariates, adjusted_gaps
+from exparity.stats.compare import GroupComparison, compare_many, without_ranks
 from exparity.stats.crossed import CrossedTest, crossed_gaps
 from exparity.stats.effect import better_group
 from exparity.stats.samples import GroupedTexts
@@ -32,27 +32,6 @@ from exparity.stats.sources import GapParts, gap_parts
 from exparity.types import FloatArray
 
 _DRAWN = itemgetter("seed", "metric", "group_a", "group_b")
-_OF_RANKS = (
-    *("U", "p", "significant", "rank_biserial", "wilcoxon_p", "omnibus", "omnibus_statistic"),
-    *("omnibus_p", "epsilon_squared", "friedman_statistic", "friedman_p"),
-)
-_NO_RANKS: dict[str, Any] = {name: getattr(GroupComparison, name) for name in _OF_RANKS}
-_OF_GAP = {
-    "difference": ("estimate", "float64"),
-    "p": ("p", "float64"),
-    "ci_low": ("low", "float64"),
-    "ci_high": ("high", "float64"),
-    "flags": ("flags", "list<string>"),
-}
-ADJUSTED_COLUMNS = {
-    f"{adjustment}_adjusted_{name}": kind
-    for adjustment in ADJUSTMENTS
-    for name, (_, kind) in _OF_GAP.items()
-}
-"""Columns that the tests artefact has of each adjustment."""
-NOT_ADJUSTED: Row = {
-    name: np.nan if kind == "float64" else [] for name, kind in ADJUSTED_COLUMNS.items()
-}
 
 
 def rows_of_tests(
@@ -103,7 +82,7 @@ def _rows(
     comparisons: Mapping[str, Sequence[GroupComparison]],
     texts: GroupedTexts,
     classifiers: Classifiers,
-    adjusted: Mapping[tuple[str, str], Row],
+    adjusted: Mapping[tuple[str, str], AtEqualCovariates],
 ) -> Iterator[Row]:
     """Yield the rows of one cell; ``adjusted`` has columns of what was measured, by pair."""
     flags = list(cell.flags)
@@ -119,9 +98,9 @@ def _rows(
             constant = [flag for flag in scores.flags if flag == "constant"]
             names = pair.group_a, pair.group_b
             sources = GapParts()
-            at_equal_covariates = NOT_ADJUSTED
+            at_equal_covariates = AtEqualCovariates()
             if quantity == measured:
-                at_equal_covariates = adjusted.get(names, NOT_ADJUSTED)
+                at_equal_covariates = adjusted.get(names, at_equal_covariates)
                 sources = gap_parts(parts[0], texts, names) if parts else sources
             yield {
                 "seed": cell.seed,
@@ -137,7 +116,7 @@ def _rows(
                 ),
                 "test_accuracy": classifier.accuracy,
                 **asdict(sources),
-                **at_equal_covariates,
+                **vars(at_equal_covariates),
             }
 
 
@@ -157,14 +136,14 @@ def _of_skill(
     compared = []
     for pair, (test, _) in zip(pairs, over_scales([skill], tests), strict=True):
         _, room_flags = rooms_of([skill], pair.group_a, pair.group_b)
-        by_means: dict[str, Any] = {
-            **_NO_RANKS,
-            "p": test.p_mean,
-            "significant": bool(test.p_mean <= settings.alpha),
-        }
         flags = [flag for flag in pair.flags if flag != "constant"]  # a skill may well be
-        flags = list(dict.fromkeys([*flags, *room_flags]))
-        compared.append(replace(pair, **by_means, flags=flags))
+        by_means = replace(
+            without_ranks(pair),
+            p=test.p_mean,
+            significant=bool(test.p_mean <= settings.alpha),
+            flags=list(dict.fromkeys([*flags, *room_flags])),
+        )
+        compared.append(by_means)
     return compared
 
 
@@ -184,8 +163,8 @@ def read_covariates(data: Path, model: Scores) -> dict[str, FloatArray]:
 
 def _adjusted(
     cell: Cell, texts: GroupedTexts, covariates: Mapping[str, FloatArray], confidence: float
-) -> dict[tuple[str, str], Row]:
-    """Return the columns of a cell, by pair of groups."""
+) -> dict[tuple[str, str], AtEqualCovariates]:
+    """Return the gaps of a cell at equal covariates, by pair of groups."""
     measured, *_ = cell.quantities.values()
     low, high = cell.metadata.get("bounds", (-np.inf, np.inf))
     gaps = adjusted_gaps(
@@ -195,9 +174,8 @@ def _adjusted(
         confidence=confidence,
         bounds=(low, high),
     )
-    columns: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
-    for gap in gaps:
-        for name, (attribute, _) in _OF_GAP.items():
-            key = f"{gap.adjustment}_adjusted_{name}"
-            columns[gap.group_a, gap.group_b][key] = getattr(gap, attribute)
-    return dict(columns)
+    by_adjustment = {(gap.group_a, gap.group_b, gap.adjustment): gap for gap in gaps}
+    return {
+        pair: AtEqualCovariates.of(by_adjustment[*pair, "class"], by_adjustment[*pair, "length"])
+        for pair in combinations(texts.order, 2)
+    }

@@ -5,7 +5,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 import pytest
@@ -20,10 +20,12 @@ from exparity.methods.facts import RANDOM
 from exparity.report.conclusions import conclusions_of
 from exparity.report.context import Context
 from exparity.report.gather import gather
+from exparity.report.picture import picture_of
 from exparity.report.preference import favoured_group, other_group
 from exparity.report.ranking import rankings_of
 from exparity.report.sections.disparity import build
 from exparity.report.sections.findings import _COUNTED, in_plain_words
+from exparity.report.sections.overview import build as overview
 from exparity.report.terminal import verdicts_of
 from exparity.report.verdicts import (
     QUANTITIES,
@@ -175,7 +177,7 @@ def test_show_and_page_count_the_same_comparisons(study, seed):
     for line in console.file.getvalue().splitlines():
         label, _, counts = line.partition(": decided ")
         if label in [QUANTITIES[rank] for rank in RANKS]:
-            decided, total = re.match(r"(\d+) of (\d+) cells", counts).groups()
+            decided, total = re.match(r"(\d+) of (\d+) comparisons", counts).groups()
             of_show.update(decided=int(decided), total=int(total))
     beginnings = [words.split("{clear}")[0] for words in _COUNTED.values()]
     for line in in_plain_words(context):
@@ -186,6 +188,14 @@ def test_show_and_page_count_the_same_comparisons(study, seed):
     assert of_page["total"] == len(drawn.standing)
     of_cells = sum(len(table.cells) for table in context.tables)
     assert of_cells == of_page["total"]
+    totals = overview(context).values["totals"]
+    assert sum(counts.total for counts in totals) == of_page["total"]
+    assert sum(counts.decided for counts in totals) == of_page["decided"]
+    if of_page["decided"]:
+        tiles = [t for panel in picture_of(drawn) for line in panel.lines if not line.is_random
+                 for t in chain.from_iterable(line.cells)]  # fmt: skip
+        assert len(tiles) == of_page["total"]
+        assert sum(is_decided(t.verdict and t.verdict.id) for t in tiles) == of_page["decided"]
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -96,7 +96,7 @@ def test_where_nothing_was_tested_everything_says_what_was_not_measured_and_why(
     for text in (on_terminal, printed(study), render_page(Context(study, study.results))):
         assert said in text
     assert "0 of 4 results are clear" in on_terminal
-    assert "explanations: decided 0 of 4 cells" in printed(study)
+    assert "explanations: decided 0 of 4 comparisons" in printed(study)
     assert flag == "of_a_plugin" or f"not tested: {flag}" not in printed(study)
 
 
@@ -112,7 +112,7 @@ def test_page_terminal_and_audit_count_the_same_cells_with_those_not_tested(test
     page = render_page(Context(study, study.results))
     text = " ".join(Page(page).text.split())
     assert re.search(r"Decided: \d of 4 comparisons: .*, 1 not tested", text)
-    assert re.search(r"explanations: decided \d of 4 cells .*, 1 not tested", printed(study))
+    assert re.search(r"explanations: decided \d of 4 comparisons .*, 1 not tested", printed(study))
     on_terminal = "\n".join(in_plain_words(Context(study, study.results)))
     assert re.search(r"\d of 4 results are clear: .*1 not tested", on_terminal)
     assert page.count('class="tile untested" title="model_0: not tested: a group has fewer') == 1

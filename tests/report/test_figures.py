@@ -83,7 +83,7 @@ def test_every_tile_says_its_verdict_its_side_and_its_size(small):
         for metric, (tile,) in zip(small.metrics, line.cells, strict=True):
             row = judged[method, metric]
             assert tile.verdict.id == row.verdict
-            assert tile.size == f"R {row.rms_low:.2f}–{row.rms_high:.2f}"
+            assert tile.size == f"gap {row.rms_low:.2f}–{row.rms_high:.2f}"
             words = f"{tile.verdict.label}: {tile.favoured}".removesuffix(": ")
             assert words in said
             said.remove(tile.size)

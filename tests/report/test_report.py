@@ -207,7 +207,7 @@ class TestPage:
         sentence = f"groups differ in {shares[0]} of {len(tested)} comparisons of scores"
         assert sentence in page.text
         assert f"in place of the real ones, in {shares[1]}" in page.text
-        assert "The picture shows its 97.5 % interval." in page.text
+        assert "The 97.5 % interval of the typical size of the gap of a training" in page.text
 
     def test_accuracies(self, page):
         rows = [[text for text, _ in row] for row in page.table("Accuracy on the test split")]

@@ -38,13 +38,13 @@ def test_the_verdict_among_rightly_predicted_texts_has_their_shares(right, words
 
 def test_shares_and_length_are_beside_certainty():
     (words,) = [certainty([foreseen()], 0.2)]
-    assert words == "m is surer of a (d = +0.90; right for 98 and 46 %; number of words d = −0.10)"
+    assert words == "m is surer of a (gap +0.90; right for 98 and 46 %; number of words: gap −0.10)"
 
 
 def test_units_that_count_are_beside_certainty():
     """Rows of skill alone know their number, and those of other metrics may come first."""
     words = certainty([foreseen(), foreseen(quantity="skill", counting_d=-1.2)], 0.2)
-    assert words.endswith("number of words d = −0.10; units that count d = −1.20)")
+    assert words.endswith("number of words: gap −0.10; units that count: gap −1.20)")
     flagged = foreseen(quantity="skill", flags=["counting_units_differ"])
     (note,) = notes_of(flagged)
     assert note.startswith("More words or tokens count in the texts of one group")

@@ -66,7 +66,7 @@ def test_a_verdict_is_added_by_its_data_alone(results, capsys, monkeypatch):
     capsys.readouterr()
     show(results)
     shown = capsys.readouterr().out
-    assert "decided 4 of 4 cells (strict: 4): 4 odd one out, 0 equivalent" in shown
+    assert "decided 4 of 4 comparisons (strict: 4): 4 odd one out, 0 equivalent" in shown
     assert len(re.findall(r"(?m) odd: \w+±?$", shown)) == 4
     assert "Odd one out: Odd in general, above 0.2." in shown
 

@@ -11,7 +11,9 @@ from rich.console import Console
 from exparity.artefacts.files import read_results
 from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
+from exparity.report.picture import tile_of
 from exparity.report.terminal import verdicts_of
+from exparity.report.verdicts import certainty
 from exparity.stats.verdicts import VERDICTS
 from exparity.tools.show import show
 
@@ -50,11 +52,13 @@ class TestPlainText:
         verdicts = read_results(results, "verdicts")
         excess = verdicts[verdicts["quantity"] == "excess"]
         scores = verdicts[verdicts["quantity"] == "score"].set_index([*IDS])["d"]
-        heads = [line for line in lines if "  d of male − female" in line]
+        heads = [line for line in lines if "  gap (Cohen’s d) of male − female" in line]
         assert [head.split()[0] for head in heads] == ["data_0", "data_1"]
         cells = [line.split() for line in lines]
         for row in excess.to_dict("records"):
             marks = "±" * bool(row["seeds_above"] and row["seeds_below"])
+            carried = "driven_by_one_training" in row["flags"]
+            marks += "*" * (carried and row["verdict"] == "undecided")
             gaps = scores[tuple(row[id] for id in IDS)], row["d"]
             both = [f"{d:+.2f}".replace("-", "−") for d in gaps]
             size = f"{row['rms_low']:.2f} to {row['rms_high']:.2f}".split()
@@ -66,7 +70,7 @@ class TestPlainText:
         n = excess["verdict"].value_counts()
         (line,) = [x for x in lines if x.startswith("explanations: decided")]
         decided = len(excess) - n["undecided"]
-        assert f"decided {decided} of {len(excess)} cells" in line
+        assert f"decided {decided} of {len(excess)} comparisons" in line
         for one in VERDICTS:
             assert f"{n.get(one.id, 0)} {one.label.lower()}" in line
         assert any(line.startswith("random explanations: decided") for line in lines)
@@ -79,13 +83,13 @@ class TestPlainText:
         assert [line[:2] for line in lines[1:6]] == ["1.", "2.", "3.", "4.", "5."]
         assert lines[1].startswith("1. Does the classifier work for everybody? On ")
         assert "With --cells, the verdict of each comparison is printed." in lines
-        assert not any("  d of male − female" in line for line in lines)
+        assert not any("  gap (Cohen’s d) of male − female" in line for line in lines)
         assert lines[1:6] == shown(results, cells=True)[1:6]
 
     def test_filters(self, results, shown):
         metrics = ["comprehensiveness", "sufficiency"]
         lines = shown(results, dataset=["data_1"], method=["gradient"], metric=metrics)
-        assert re.match(r"explanations: decided \d of 4 cells", lines[1])
+        assert re.match(r"explanations: decided \d of 4 comparisons", lines[1])
         assert "data_0" not in "".join(lines)
 
     def test_a_single_training_has_the_verdicts_of_its_classifier_alone(self, shown, tmp_path):
@@ -127,6 +131,26 @@ class TestTerminal:
             "m lime l – – – 0.10 to 0.90 not tested: scores differ between the groups alone"
             in lines
         )
+
+    def test_a_gap_that_rests_on_one_training_has_the_star_of_the_page(self):
+        facts = {"quantity": "score", "rms_low": 0.1, "rms_high": 0.9}
+        carried = verdict_row("undecided", flags=["driven_by_one_training"], **facts)
+        text = printed([carried, verdict_row("undecided", metric="k", **facts)], 200)
+        assert text.count("undecided*") == tile_of(carried, 0.2).size.count("*") == 1
+        assert "*: would be decided, but the gap rests on a single Zü." in text
+        assert "*:" not in printed([verdict_row("undecided", **facts)], 200)
+
+    @pytest.mark.parametrize("n_seeds", [1, 3])
+    def test_no_statistic_is_a_bare_letter_beside_names_of_groups(self, n_seeds):
+        sizes = {"rms_low": 0.1, "rms_high": 0.9, "certainty_d": 0.9, "length_d": 0.1}
+        sizes["dataset"] = "x"
+        for verdict in VERDICTS:
+            row = verdict_row(verdict.id, n_seeds=n_seeds, seeds_above=n_seeds, **sizes)
+            tile = tile_of(row, 0.2)
+            said = [tile.size, tile.sentence, certainty([row], 0.2)]
+            said += [line for line in printed([row], 200).splitlines() if " − " in line]
+            for words in filter(None, said):
+                assert not re.search(r"\b[dR]\b", words.replace("Cohen’s d", ""))
 
     def test_methods_whose_gap_is_one_of_certainty_alone_are_named(self):
         verdicts = {"x": "different", "y": "undecided", "z": "equivalent"}

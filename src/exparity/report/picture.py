@@ -25,6 +25,7 @@ from exparity.report.verdicts import (
     CONTROLLED,
     certainty,
     judgement_of,
+    rests_on_one_training,
     sentence_of,
     untested_text,
 )
@@ -36,8 +37,6 @@ RANDOM_LINES = (RANDOM, RANDOM_SCORES)
 SIGNS = {"a": "◀", "b": "▶", "both": "◆", "good": "=", "open": "·", "untested": "–"}
 """Signs of the looks, for tiles without room for words."""
 _RAW = "random_score"
-CARRIED = "driven_by_one_training"
-"""Flag of a gap that rests on one training."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Tile:
     # else the verdict's tone.
     look: str
     favoured: str
-    size: str  # the interval of R, or d of a single training
+    size: str  # the gap: the interval of R, or d of a single training
     sentence: str
 
 
@@ -170,13 +169,11 @@ def tile_of(row: VerdictRow, threshold: float) -> Tile:
 
 
 def _size(row: VerdictRow) -> str:
-    """Return the interval of R in few characters; d where there is but one training."""
+    """Return the gap in few characters: the interval of R, or d where there is one training."""
     if row.n_seeds == 1 or math.isnan(row.rms_high):
-        return f"d {signed(row.d)}"
-    # A star: it would not be undecided, but for what a single training shows.
-    carried = row.verdict == "undecided" and CARRIED in row.flags
+        return f"gap {signed(row.d)}"
     interval = f"{row.rms_low:.2f}–{row.rms_high:.2f}".replace("inf", "∞")
-    return f"R {interval}{'*' * carried}"
+    return f"gap {interval}{'*' * rests_on_one_training(row)}"
 
 
 @dataclass(frozen=True)

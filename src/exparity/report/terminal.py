@@ -30,6 +30,7 @@ from exparity.report.verdicts import (
     missed_line,
     nothing_found,
     only_certainty,
+    rests_on_one_training,
     right_line,
     run_of,
     untested_sentences,
@@ -74,7 +75,7 @@ def verdicts_of(
     for (dataset, a, b), members in by_pair(judged).items():
         yield ""
         sure = certainty(members, threshold)
-        yield plain_text(f"{dataset}  d of {a} − {b}{'; ' * bool(sure)}{sure}")
+        yield plain_text(f"{dataset}  gap (Cohen’s d) of {a} − {b}{'; ' * bool(sure)}{sure}")
         lines = [_cell_line(row, cells[_CELL_OF(row)]) for row in members]
         heads = (*_KINDS[1:], *reversed(STANDING), f"R, {coverage(confidence)}", "verdict")
         yield table_of(heads, lines)
@@ -95,7 +96,7 @@ def _counts(rows: Sequence[VerdictRow]) -> Iterator[str]:
         words += [f"{counted.untested} not tested"] if counted.untested else []
         yield (
             f"{QUANTITIES[counted.quantity]}: decided {counted.decided} of {counted.total} "
-            f"cells (strict: {counted.strict}): {', '.join(words)}"
+            f"comparisons (strict: {counted.strict}): {', '.join(words)}"
         )
 
 
@@ -128,10 +129,13 @@ def _meanings(judged: Sequence[VerdictRow], threshold: float) -> Iterator[str]:
     """Yield what columns and verdicts mean, and what is not shown."""
     n_seeds = max(row.n_seeds for row in judged)
     run = run_of(judged)
+    starred = ""
+    if any(map(rests_on_one_training, judged)):
+        starred = f" *: would be decided, but the gap rests on a single {run}."
     yield (
         f"score, excess, skill: d of each, averaged over all {run}s. The verdict and R are those "
         "of skill, else of the excess over random explanations, else of scores. R: typical |d| of "
-        f"one {run}. ±: {run}s of opposite sign."
+        f"one {run}. ±: {run}s of opposite sign.{starred}"
     )
     used = {verdict_of(row.verdict).label for row in judged if row.verdict}
     meanings = legend(threshold=threshold, single=n_seeds < 2, run=run)
@@ -162,7 +166,8 @@ def _judged(row: VerdictRow) -> tuple[str, str]:
         favoured = favoured_group(row) if judgement.favours else None
         words = f"{judgement.id}: {favoured}" if favoured else judgement.id
     is_mixed = bool(row.seeds_above and row.seeds_below)
-    return "–" if math.isnan(row.rms_high) else interval, words + "±" * is_mixed
+    signs = "±" * is_mixed + "*" * rests_on_one_training(row)
+    return "–" if math.isnan(row.rms_high) else interval, words + signs
 
 
 def terminal_here() -> Console:

@@ -55,8 +55,10 @@ QUANTITIES = {
 """Display name of each judged quantity; a cell is judged by its skill, else its excess or score."""
 CONTROLLED = ("skill", "excess")
 """Quantities in which random explanations have no gap."""
+CARRIED = "driven_by_one_training"
+"""Flag of a gap that rests on one training."""
 _TOLD = (
-    *("counting_units_differ", "depends_on_scale", "driven_by_one_training", "ideal_cannot_tell"),
+    *("counting_units_differ", "depends_on_scale", CARRIED, "ideal_cannot_tell"),
     *("log_odds_cannot_tell", "no_room", "probability_cannot_tell", "reference_beaten"),
     *("removals_disagree", "room_differs", "stepless", "texts_left_out", "texts_not_comparable"),
 )
@@ -244,7 +246,7 @@ def certainty(rows: Iterable[VerdictRow], threshold: float) -> str:
         surer = f"surer of {group_a if d > 0 else group_b}"
         sure = f"is {surer if abs(d) >= threshold else 'about as sure of both'}"
         pair = f", {group_a} − {group_b}" if several else ""
-        facts = f"d = {_Number(d):+.2f}{pair}{_other_facts(members)}"
+        facts = f"gap {_Number(d):+.2f}{pair}{_other_facts(members)}"
         words.append(f"{model} {sure} ({facts})")
     return "; ".join(words)
 
@@ -258,11 +260,11 @@ def _other_facts(rows: Sequence[VerdictRow]) -> str:
             f"; right for {100 * first.share_right_a:.0f} and {100 * first.share_right_b:.0f} %"
         )
     if math.isfinite(first.length_d):
-        words += f"; number of words d = {_Number(first.length_d):+.2f}"
+        words += f"; number of words: gap {_Number(first.length_d):+.2f}"
     # Rows of skill alone know it.
     counting = next((row.counting_d for row in rows if math.isfinite(row.counting_d)), math.nan)
     if math.isfinite(counting):
-        words += f"; units that count d = {_Number(counting):+.2f}"
+        words += f"; units that count: gap {_Number(counting):+.2f}"
     return words
 
 
@@ -287,6 +289,11 @@ def is_alike(row: VerdictRow) -> bool:
 def is_decided(verdict_id: str | None) -> bool:
     """Return whether a verdict settles anything; None, of a cell without one, does not."""
     return verdict_id is not None and verdict_of(verdict_id).tone != "open"
+
+
+def rests_on_one_training(row: VerdictRow) -> bool:
+    """Return whether a row would not be undecided, but for what a single training shows."""
+    return row.verdict == "undecided" and CARRIED in row.flags
 
 
 def counts_of(rows: Iterable[VerdictRow]) -> list[Counts]:
@@ -362,7 +369,7 @@ def nothing_found(rows: Sequence[VerdictRow], *, one_training: bool) -> str:
     least = detectable(rows)
     if least == least:
         gap = "gap" if one_training else "mean gap"
-        sentence += f": half of the comparisons would have shown a {gap} of |d| = {least:.2g}"
+        sentence += f": half of the comparisons would have shown a {gap} of {least:.2g}"
     return f"{sentence}."
 
 
@@ -439,7 +446,7 @@ def sentence_of(row: VerdictRow | None, threshold: float) -> str:
         better=preference.texts,
         favour=preference.runs,
         levels=_levels(row, favoured, other) if favoured else "",
-        detectable=f" A {mean}gap of |d| = {least:.2g} would have been found." * (least == least),
+        detectable=f" A {mean}gap of {least:.2g} would have been found." * (least == least),
         favoured=favoured,
         other=other,
         n_favoured=n_favoured,
@@ -464,11 +471,11 @@ def _more(row: VerdictRow) -> str:
     by_runs = row.detectable_with_twice_the_trainings
     if what == "texts":
         return (
-            f" Twice the texts would show a mean gap of |d| = {by_texts:.2g}, and twice the "
+            f" Twice the texts would show a mean gap of {by_texts:.2g}, and twice the "
             f"{{run}}s one of {by_runs:.2g}."
         )
     return (
-        f" Twice the {{run}}s would show a mean gap of |d| = {by_runs:.2g}, and twice the texts "
+        f" Twice the {{run}}s would show a mean gap of {by_runs:.2g}, and twice the texts "
         f"one of {by_texts:.2g}."
     )
 

@@ -33,7 +33,7 @@ sections.disparity = () => {
     const table = groups[cells.table[i]];
     const better = metrics[cells.metric[i]].preference ? "better" : "more concentrated";
     const who = it.side in table ? `, ${better} for ${table[it.side]}` : "";
-    const said = picked("view") === "verdicts" ? `${it.below}, d ${it.text}` : `${it.text} of ${detail.seeds(i).length} seeds, ${it.below}`;
+    const said = picked("view") === "verdicts" ? `${it.below}, gap ${it.text}` : `${it.text} of ${detail.seeds(i).length} seeds, ${it.below}`;
     const strong = it.strong ? ", considerable" : "";
     return `${cells.model[i]}, ${methods[cells.method[i]]}, ${metrics[cells.metric[i]].name}: ${said}${who}${strong}${flagged ? ", flagged" : ""}`;
   }

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from operator import attrgetter
 
-from exparity.core.formats import in_sentence, joined, signed
+from exparity.core.formats import in_sentence, joined
 from exparity.core.grouping import grouped
 from exparity.report.conclusions.answer import Answer
 from exparity.report.context import Context
@@ -161,13 +161,13 @@ class Place:
             )
 
     def _item(self, row: VerdictRow) -> str:
-        """Return a method, with the levels of both groups, or d where they are unknown."""
+        """Return a method, with the levels of both groups, or the gap where they are unknown."""
         levels = levels_of(row)
         better = favoured_group(row) or row.group_a
         worse = row.group_b if better == row.group_a else row.group_a
         often = self._how_often(row)
         if not levels:
-            return f"{self._label(row)} (d {signed(row.d)}{often})"
+            return f"{self._label(row)} (by {abs(row.d):.2f} standard deviations{often})"
         return f"{self._label(row)} {levels[better]:.2f} ({worse} {levels[worse]:.2f}{often})"
 
     def _how_often(self, row: VerdictRow) -> str:

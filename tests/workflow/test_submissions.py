@@ -73,7 +73,11 @@ def test_on_one_machine_nothing_is_grouped(checkout, repository):
 
 @pytest.mark.parametrize(
     ("gres", "of_two"),
-    [("gpu:1", "gpu:2"), ("gpu:a100", "gpu:a100:2"), ("''", "")],
+    [
+        pytest.param("gpu:1", "gpu:2", marks=pytest.mark.exhaustive),
+        ("gpu:a100", "gpu:a100:2"),
+        pytest.param("''", "", marks=pytest.mark.exhaustive),
+    ],
 )
 def test_a_training_of_two_processes_asks_for_two_gpus(checkout, gres, of_two):
     training = {"epochs": 1, "learning_rate": 0.003, "processes": 2}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar, overload
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -18,12 +18,14 @@ from exparity.core.errors import InputError, shown
 from exparity.core.validation import faults_of, words_of
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
-Several = list[str] | tuple[str, ...] | Mapping[str, Mapping[str, Any]]
+Several = list[str] | tuple[str, ...] | Mapping[str, Mapping[str, object]]
 """Registered ids, or options by id; ``use`` among the options names the id of another name."""
 P = ParamSpec("P")
 R = TypeVar("R")
+Plain = TypeVar("Plain")
 
 _PLAIN = (bool, int, float, str, Path, types.NoneType)
 _ARRAYS: dict[type, str] = {bool: "0 or 1", int: "integers", float: "numbers"}
@@ -39,7 +41,7 @@ class Use:
     """
 
     registered: str
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
@@ -64,7 +66,15 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def checked_value(value: Any, annotation: Any, name: str) -> Any:
+@overload
+def checked_value(value: object, annotation: type[Plain], name: str) -> Plain: ...
+
+
+@overload
+def checked_value(value: object, annotation: object, name: str) -> object: ...
+
+
+def checked_value(value: object, annotation: object, name: str) -> object:
     """Return a value that an annotation allows, as Python's own type."""
     if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         value = value.item()
@@ -76,7 +86,7 @@ def checked_value(value: Any, annotation: Any, name: str) -> Any:
 
 
 @functools.cache
-def _adapter(annotation: Any) -> TypeAdapter[Any]:
+def _adapter(annotation: Any) -> TypeAdapter[object]:
     return TypeAdapter(annotation, config={"strict": True, "allow_inf_nan": False})
 
 
@@ -92,13 +102,13 @@ def listed(value: Any, name: str, what: str) -> list[Any]:
     return list(items)
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """Return whether a value is none: None, NaN, or what pandas has in their place."""
     is_nan = isinstance(value, Real) and value != value
     return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
-def unmasked(values: Any) -> NDArray[Any]:
+def unmasked(values: object) -> NDArray[Any]:
     """Return values as an array; those that a masked array hides are NaN."""
     import numpy as np  # the command line must not wait for it
 
@@ -107,13 +117,27 @@ def unmasked(values: Any) -> NDArray[Any]:
     return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
 
 
-def array_of(kind: type, value: Any, name: str) -> NDArray[Any]:
+@overload
+def array_of(  # type: ignore[overload-overlap]  # to Python, bool is a kind of int
+    kind: type[bool], value: object, name: str
+) -> NDArray[np.bool_]: ...
+
+
+@overload
+def array_of(kind: type[int], value: object, name: str) -> NDArray[np.int64]: ...
+
+
+@overload
+def array_of(kind: type[float], value: object, name: str) -> NDArray[np.float64]: ...
+
+
+def array_of(kind: type[bool | int | float], value: object, name: str) -> NDArray[np.generic]:
     """Return a list of numbers as an array of its own."""
     import numpy as np  # the command line must not wait for it
 
     items = value if hasattr(value, "__array__") else listed(value, name, _ARRAYS[kind])
     wanted = np.dtype(kind)
-    converted: NDArray[Any]
+    converted: NDArray[np.generic]
     try:
         array = unmasked(items)
         if array.ndim != 1 or array.dtype.kind not in "biufO":
@@ -130,7 +154,7 @@ def array_of(kind: type, value: Any, name: str) -> NDArray[Any]:
     return converted
 
 
-def uses_of(ids: Any, block: str, all_ids: Sequence[str] | None = None) -> dict[str, Use]:
+def uses_of(ids: object, block: str, all_ids: Sequence[str] | None = None) -> dict[str, Use]:
     """Return what a caller asks for, by the name that it has in results.
 
     Args:
@@ -154,7 +178,7 @@ def uses_of(ids: Any, block: str, all_ids: Sequence[str] | None = None) -> dict[
     return {registered: Use(registered, {}) for registered in wanted}
 
 
-def _use_of(name: str, options: Mapping[str, Any], block: str) -> Use:
+def _use_of(name: str, options: Mapping[str, object], block: str) -> Use:
     """Return the id that a name stands for, and its options without ``use``."""
     registered = options.get("use", name)
     if not isinstance(registered, str):
@@ -162,7 +186,7 @@ def _use_of(name: str, options: Mapping[str, Any], block: str) -> Use:
     return Use(registered, {key: value for key, value in options.items() if key != "use"})
 
 
-def _plain_annotation(annotation: Any, function: Callable[..., Any]) -> Any:
+def _plain_annotation(annotation: str, function: Callable[..., object]) -> object:
     """Return an annotation of plain types alone; None for any other."""
     try:
         # Annotations are text; names that only type checkers know are of no plain type.

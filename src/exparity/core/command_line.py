@@ -15,7 +15,7 @@ import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
@@ -31,7 +31,7 @@ from exparity.core.validation import Settings, complete, documented
 
 _ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")
 _SECTION = re.compile(r"^(?:Args|Returns|Raises|Attributes):$", re.MULTILINE)
-_METAVARS: dict[Any, str] = {Path: "PATH", int: "N", float: "X"}
+_METAVARS: dict[object, str] = {Path: "PATH", int: "N", float: "X"}
 _RENAMED = {"compare": "compare-groups"}
 """Commands of analyses whose id is a tool's; `exparity compare` compares two runs."""
 
@@ -43,7 +43,9 @@ class Parser(argparse.ArgumentParser):
         """Refuse a line."""
         raise InputError(f"{self.prog.removeprefix('exparity').strip()}: {message}".lstrip(": "))
 
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: None = None
+    ) -> argparse.Namespace:
         """Parse arguments after a look at the names of all flags."""
         known = self._option_string_actions
         for word in takewhile(lambda word: word != "--", args or ()):
@@ -73,9 +75,9 @@ class Argument:
     def __init__(
         self,
         parameter: inspect.Parameter,
-        annotation: Any,
+        annotation: object,
         help: str,
-        part_of: tuple[str, Any] | None = None,
+        part_of: tuple[str, type] | None = None,
     ) -> None:
         self.name = parameter.name
         self.default = parameter.default
@@ -88,16 +90,16 @@ class Argument:
             self.kind, inner, _ = _unwrapped(typing.get_args(self.kind)[0])
             marks = [*inner, *marks]
         # The type may not say so in an analysis of the user's own.
-        facts: dict[str, Any] = {"path": "output"} if self.name == "output" else {}
+        self.flag = Flag(path="output") if self.name == "output" else Flag()
         for mark in marks:
             if isinstance(mark, Flag):
-                facts |= {key: value for key, value in vars(mark).items() if value}
-        self.flag = Flag(**facts)
+                set_fields = {field: value for field, value in vars(mark).items() if value}
+                self.flag = replace(self.flag, **set_fields)
         self.written = f"--{(self.flag.name or self.name).replace('_', '-')}"
         is_keyword_only = parameter.kind is inspect.Parameter.KEYWORD_ONLY
         self.is_option = is_keyword_only and self.kind is not Path
         is_mapping = typing.get_origin(self.kind) is Mapping
-        is_flat = is_mapping and typing.get_args(self.kind)[1] in (Any, str)
+        is_flat = is_mapping and typing.get_args(self.kind)[1] in (Any, object, str)
         self.is_block = is_flat and not self.several
         self.is_required = self.default is self.empty and not self.optional and not self.is_block
         usual = _METAVARS.get(self.kind, self.name.upper())
@@ -105,7 +107,7 @@ class Argument:
             usual = "KEY=VALUE" if self.is_block else "JSON"
         self._metavar = self.flag.metavar or usual
 
-    def read(self, text: str) -> Any:
+    def read(self, text: str) -> object:
         """Return a value from its text."""
         if self.is_block:
             key, sign, setting = text.partition("=")
@@ -144,7 +146,7 @@ class Argument:
             settings["action"] = "append" if self.is_block else "extend"
         parser.add_argument(self.written, dest=self.name, required=required, **settings)
 
-    def _default(self) -> Any:
+    def _default(self) -> object:
         """Return the default that the environment sets, for argparse to read; None otherwise."""
         value = os.environ.get(f"EXPARITY_{self.flag.environment}") if self.flag.environment else ""
         if not value:
@@ -178,7 +180,7 @@ def add_plugins(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _json_or_word(text: str) -> Any:
+def _json_or_word(text: str) -> object:
     try:
         return parse_json(text, "")
     except InputError:
@@ -186,7 +188,7 @@ def _json_or_word(text: str) -> Any:
 
 
 def arguments_of(
-    function: Callable[..., Any], part_of: tuple[str, Any] | None = None
+    function: Callable[..., object], part_of: tuple[str, type] | None = None
 ) -> dict[str, Argument]:
     """Return the arguments of a function by name, and the fields of those that are dataclasses."""
     hints = typing.get_type_hints(function, include_extras=True)
@@ -201,9 +203,9 @@ def arguments_of(
     return arguments
 
 
-def _unwrapped(annotation: Any) -> tuple[Any, list[Any], bool]:
+def _unwrapped(annotation: object) -> tuple[object, list[object], bool]:
     """Return a type without its notes, the notes, and whether None is allowed."""
-    marks: list[Any] = []
+    marks: list[object] = []
     optional = False
     while True:
         origin = typing.get_origin(annotation)
@@ -238,18 +240,18 @@ class Command:
     """
 
     name: str
-    place: str | Callable[..., Any]
+    place: str | Callable[..., object]
     takes_options: bool = field(default=False, kw_only=True)
     takes_plugins: bool = field(default=False, kw_only=True)
     keeps_parts: bool = field(default=False, kw_only=True)
     running: Callable[[], AbstractContextManager[None]] = field(default=nullcontext, kw_only=True)
 
     @property
-    def function(self) -> Callable[..., Any]:
+    def function(self) -> Callable[..., object]:
         """The function, its module imported."""
         if not isinstance(self.place, str):
             return self.place
-        function: Callable[..., Any] = resolve_name(f"exparity.{self.place}")
+        function: Callable[..., object] = resolve_name(f"exparity.{self.place}")
         return function
 
     @cached_property
@@ -320,8 +322,8 @@ class Call:
         positional = [keywords.pop(argument.name) for argument in arguments if argument.positional]
         records = dict.fromkeys(argument.part_of for argument in arguments if argument.part_of)
         for name, kind in records:
-            fields = kind.__dataclass_fields__.keys() & keywords.keys()
-            keywords[name] = kind(**{field: keywords.pop(field) for field in fields})
+            names = {field.name for field in fields(kind)} & keywords.keys()
+            keywords[name] = kind(**{field: keywords.pop(field) for field in names})
         self.command.function(*positional, **keywords)
 
     def files(self) -> Iterator[Path]:

@@ -7,11 +7,11 @@ import fcntl
 import os
 import tempfile
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from exparity.core.errors import InputError
 from exparity.core.flags import Budget, Flag, Range
@@ -26,6 +26,21 @@ _BF16 = (8, 0)
 _MESSAGES = ("out of memory", "can't allocate memory", "ALLOC_FAILED", "STATUS_NOT_INITIALIZED")
 """Messages of torch, CUDA, cuBLAS and cuDNN on full memory; the last is one of their start."""
 _NO_GPU = "or set `engine: {device: cpu}`"
+
+
+Precision = Literal["fp32", "bf16", "fp16"]
+
+
+class LoadingOptions(TypedDict, total=False):
+    """Options of :func:`exparity.load_classifier` that depend on the machine of a job."""
+
+    device: str
+    token_budget: int | None
+    device_map: str | None
+    max_memory: str | None
+    max_calls: int | None
+    precision: Precision
+    shortcuts: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,9 +65,15 @@ class Machine:
     max_calls: Annotated[Budget | None, Flag(environment="MAX_CALLS")] = None
 
     @property
-    def of_classifier(self) -> dict[str, Any]:
+    def of_classifier(self) -> LoadingOptions:
         """Arguments of :func:`exparity.load_classifier`; threads are torch's, and none of them."""
-        return {name: value for name, value in asdict(self).items() if name != "threads"}
+        return {
+            "device": self.device,
+            "token_budget": self.token_budget,
+            "device_map": self.device_map,
+            "max_memory": self.max_memory,
+            "max_calls": self.max_calls,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +86,13 @@ class Inference(Machine):
         shortcuts: leave out work that cannot reach the output (BERT, RoBERTa, GPT-2).
     """
 
-    precision: Literal["fp32", "bf16", "fp16"] = "fp32"
+    precision: Precision = "fp32"
     shortcuts: Annotated[bool, Flag(environment="SHORTCUTS")] = False
+
+    @property
+    def of_classifier(self) -> LoadingOptions:
+        """Arguments of :func:`exparity.load_classifier`."""
+        return {**super().of_classifier, "precision": self.precision, "shortcuts": self.shortcuts}
 
 
 def resolve_device(name: str) -> torch.device:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from exparity.core.validation import Range as Range
 
@@ -47,7 +47,7 @@ Output = Annotated[Path, Flag(path="output")]
 Download = Annotated[bool, Flag(environment="DOWNLOAD")]
 DataDir = Annotated[Folder, Flag(environment="DATA_DIR")]
 Id = Annotated[str, Flag(metavar="ID")]
-Params = Annotated[Mapping[str, Any], Flag(name="param")]
+Params = Annotated[Mapping[str, object], Flag(name="param")]
 Digest = Annotated[str, Flag(hidden=True)]
 ConfigFiles = Annotated[Sequence[Path], Flag(metavar="FILE")]
 Overrides = Annotated[Sequence[str], Flag(metavar="KEY=VALUE")]

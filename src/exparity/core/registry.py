@@ -37,6 +37,8 @@ from exparity.core.validation import (
 )
 
 Facts = TypeVar("Facts")
+Registered = TypeVar("Registered", bound=Callable[..., object])
+"""A registered function or class, which its decorator returns unchanged."""
 SLUG = re.compile(r"[a-z][a-z0-9_]*")
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 _SHARDS = re.compile(r"([^*]*)\*-of-([0-9]{1,5})([^*]*)")
@@ -126,22 +128,22 @@ class Registry(Generic[Facts]):
     _lock: threading.RLock = field(default_factory=threading.RLock, init=False)
 
     @cached_property
-    def _checked_facts(self) -> Callable[..., Any]:
+    def _checked_facts(self) -> Callable[..., object]:
         """The class of facts, with a check of the type of each."""
         config: ConfigDict = {"strict": True, "arbitrary_types_allowed": True, "extra": "forbid"}
         return dataclasses.dataclass(self.facts_type, frozen=True, config=config)
 
-    def register(self, id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Return a decorator that registers a function under ``id``."""
-        if not SLUG.fullmatch(str(id)):  # a decorator without brackets has the function
+    def register(self, part_id: str, **facts: object) -> Callable[[Registered], Registered]:
+        """Return a decorator that registers a function under ``part_id``."""
+        if not SLUG.fullmatch(str(part_id)):  # a decorator without brackets has the function
             raise InputError(
-                f"{self.kind} {shown(id)}: an id is lower-case letters, digits and underscores"
+                f"{self.kind} {shown(part_id)}: an id is lower-case letters, digits and underscores"
             )
 
-        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        def decorate(function: Registered) -> Registered:
             module = sys.modules.get(function.__module__)
             source = Path(getattr(module, "__file__", None) or "interactive")
-            where = f"{self.kind} '{id}' in {source}"
+            where = f"{self.kind} '{part_id}' in {source}"
             try:
                 self._checked_facts(**facts)
             except ValidationError as error:
@@ -150,14 +152,14 @@ class Registry(Generic[Facts]):
                 raise InputError(f"{where}: {place}: {words_of([fault])}") from None
             if not (function.__doc__ or "").strip():
                 raise InputError(f"{where}: needs a docstring; its first line is shown to users")
-            known = self._entries.get(id)
+            known = self._entries.get(part_id)
             again = known is not None and known.function.__qualname__ == function.__qualname__
             if known is not None and not (again and known.source == source):
                 raise InputError(f"{where}: the id is taken by {known.source}; choose another")
-            entry = Entry(id, function, self.facts_type(**facts), source)
+            entry = Entry(part_id, function, self.facts_type(**facts), source)
             options = self.options(entry)
             complete(options, defaults_of(options), f"{where}: default:")
-            self._entries[id] = entry
+            self._entries[part_id] = entry
             return function
 
         return decorate

@@ -10,11 +10,14 @@ import hashlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from exparity.core.errors import ExparityError
+
+if TYPE_CHECKING:
+    import torch
 
 
 def derive_seed(seed: int, *key: str | int) -> int:
@@ -44,8 +47,8 @@ class GlobalDraws:
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.seed = int(rng.integers(2**31))
-        self._numpy: Any = None
-        self._torch: list[Any] = []
+        self._numpy = np.random.get_state()  # noqa: NPY002
+        self._torch: list[torch.Tensor] = []
 
     @contextmanager
     def in_use(self) -> Iterator[None]:

@@ -73,8 +73,8 @@ def _strict_loader() -> type[yaml.SafeLoader]:
             self.sizes: dict[int, int] = {}  # values in a node, by its id
             self.n_repeated = 0  # values that aliases repeat
 
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+            event: yaml.NodeEvent = self.peek_event()  # type: ignore[no-untyped-call]
             if self.check_event(yaml.AliasEvent):
                 return self.compose_alias(parent, index)
             if len(self.open_anchors) >= _DEEPEST:
@@ -90,8 +90,8 @@ def _strict_loader() -> type[yaml.SafeLoader]:
             self.sizes[id(node)] = 1 + sum(self.sizes[id(part)] for part in parts)
             return node
 
-        def compose_alias(self, parent: Any, index: Any) -> Any:
-            event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        def compose_alias(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+            event: yaml.NodeEvent = self.peek_event()  # type: ignore[no-untyped-call]
             if event.anchor in self.open_anchors:
                 raise refused(f"*{event.anchor} lies within what it repeats", event)
             node = super().compose_node(parent, index)
@@ -100,7 +100,7 @@ def _strict_loader() -> type[yaml.SafeLoader]:
                 raise refused(f"aliases repeat more than {_MOST_REPEATED:,} values", event)
             return node
 
-        def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
+        def compose_scalar_node(self, anchor: dict[str, yaml.Node]) -> yaml.ScalarNode:
             node = super().compose_scalar_node(anchor)
             if node.tag in _NUMBERS and _ODD_NUMBER.match(node.value):
                 read = self.construct_object(node)
@@ -110,7 +110,7 @@ def _strict_loader() -> type[yaml.SafeLoader]:
                 raise refused(problem, node)
             return node
 
-        def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        def compose_mapping_node(self, anchor: dict[str, yaml.Node]) -> yaml.MappingNode:
             node = super().compose_mapping_node(anchor)
             seen: dict[str, yaml.Node] = {}
             for key, _ in node.value:
@@ -147,7 +147,7 @@ def parse_json(text: str, where: str) -> Any:
     return value
 
 
-def _is_deep(value: Any) -> bool:
+def _is_deep(value: object) -> bool:
     """Return whether JSON is nested in more levels than allowed."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(_DEEPEST):
@@ -156,7 +156,7 @@ def _is_deep(value: Any) -> bool:
     return bool(level)
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     items = dict(pairs)
     if len(items) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -165,12 +165,12 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return items
 
 
-def canonical(values: Mapping[str, Any]) -> str:
+def canonical(values: Mapping[str, object]) -> str:
     """Return the one JSON text of a mapping: what Snakemake compares to decide on reruns."""
     return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def json_value(value: Any, where: str = "") -> Any:
+def json_value(value: object, where: str = "") -> Any:
     """Return a value of a config as it comes out of JSON: new mappings and lists, keys as text."""
     if isinstance(value, Mapping):
         return {

@@ -11,7 +11,7 @@ import json
 import re
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import (
@@ -31,6 +31,8 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     ValidationError,
     create_model,
 )
@@ -60,7 +62,7 @@ class _Meta(ModelMetaclass):
 
     where: str
 
-    def __call__(cls, *args: Any, **values: Any) -> Any:
+    def __call__(cls, *args: object, **values: object) -> Any:
         try:
             return super().__call__(*args, **values)
         except ValidationError as error:
@@ -81,7 +83,7 @@ class Settings(BaseModel, metaclass=_Meta):
     )
 
     @property
-    def set_values(self) -> dict[str, Any]:
+    def set_values(self) -> dict[str, object]:
         """Keys that were set, without defaults, as in JSON."""
         return self.model_dump(mode="json", exclude_unset=True, warnings=False)
 
@@ -104,7 +106,7 @@ def Range(
     above: float | None = None,
     at_most: float | None = None,
     below: float | None = None,
-) -> Any:
+) -> object:
     """Return a range as a mark on the type of a number, such as ``Annotated[int, ...]``."""
     return Field(ge=at_least, gt=above, le=at_most, lt=below)
 
@@ -123,10 +125,14 @@ class Text:
     longest: int = 0
     rule: str = ""
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
         return core_schema.no_info_after_validator_function(self._held, handler(source))
 
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, object]:
         longest = {"maxLength": self.longest} if self.longest else {}
         pattern = {"pattern": f"^(?:{self.pattern})$"} if self.pattern else {}
         return {**handler(schema), **pattern, **longest, "$comment": self.rule}
@@ -138,7 +144,7 @@ class Text:
         return text
 
 
-def _check_distinct(items: Sequence[Any]) -> Sequence[Any]:
+def _check_distinct(items: Sequence[Hashable]) -> Sequence[Hashable]:
     if len({*items}) < len(items):
         raise ValueError(f"{shown([*items])} names one twice")
     return items
@@ -148,7 +154,7 @@ DISTINCT = AfterValidator(_check_distinct)
 """Marks a list in which nothing is twice."""
 
 
-def read_settings(kind: type[Kind], values: Mapping[str, Any], where: str) -> Kind:
+def read_settings(kind: type[Kind], values: Mapping[str, object], where: str) -> Kind:
     """Return settings from JSON values; an error has a line for each fault."""
     for name, value in values.items():
         try:
@@ -162,17 +168,17 @@ def read_settings(kind: type[Kind], values: Mapping[str, Any], where: str) -> Ki
         raise InputError(*_lines(kind, error, values, where)) from None
 
 
-def complete(kind: type[Settings], values: Mapping[str, Any], where: str) -> dict[str, Any]:
+def complete(kind: type[Settings], values: Mapping[str, object], where: str) -> dict[str, Any]:
     """Check ``values``; return all options with their values, sorted by name."""
     return dict(sorted(read_settings(kind, values, where).all_values.items()))
 
 
 @cache
 def options_of(
-    *functions: Callable[..., Any], without: Sequence[str] = (), **defaults: Any
+    *functions: Callable[..., object], without: Sequence[str] = (), **defaults: object
 ) -> type[Settings]:
     """Return the keyword-only arguments of functions, some left out, as one block of settings."""
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = {}  # pairs of a type and a default
     for function in functions:
         hints = typing.get_type_hints(function, include_extras=True)
         for name, parameter in inspect.signature(function).parameters.items():
@@ -191,12 +197,12 @@ def options_of(
     return create_model(functions[-1].__name__, __base__=Settings, **fields)
 
 
-def defaults_of(kind: type[Settings]) -> dict[str, Any]:
+def defaults_of(kind: type[Settings]) -> dict[str, object]:
     """Return the defaults of settings, as JSON has them."""
     return kind.model_construct().all_values
 
 
-def documented(described: Callable[..., Any]) -> dict[str, str]:
+def documented(described: Callable[..., object]) -> dict[str, str]:
     """Return what docstrings say of each argument of a function, or attribute of a class."""
     bases = reversed(described.__mro__) if isinstance(described, type) else [described]
     texts = [f"{inspect.cleandoc(base.__doc__ or '')}\n" for base in bases]
@@ -208,7 +214,7 @@ def documented(described: Callable[..., Any]) -> dict[str, str]:
     }
 
 
-def _filled(annotation: Any) -> Any:
+def _filled(annotation: object) -> object:
     """Return a type whose lists, unless they say otherwise, are not empty."""
     origin = get_origin(annotation)
     args = get_args(annotation)
@@ -235,7 +241,7 @@ class Fault(NamedTuple):
 
     kind: str
     steps: tuple[int | str, ...]
-    value: Any
+    value: object
     message: str
     error: object = None
 
@@ -254,7 +260,7 @@ def faults_of(error: ValidationError) -> list[Fault]:
     ]
 
 
-def _lines(kind: Any, error: ValidationError, values: Any, where: str) -> list[str]:
+def _lines(kind: ModelMetaclass, error: ValidationError, values: object, where: str) -> list[str]:
     """Return a line for each fault: its place, why it is one, and the value."""
     by_place = grouped(faults_of(error), lambda fault: _place(fault, values))
     noun = "key" if where.endswith(":") else "option"
@@ -278,12 +284,12 @@ def _lines(kind: Any, error: ValidationError, values: Any, where: str) -> list[s
     return lines
 
 
-def _place(fault: Fault, values: Any) -> tuple[Any, ...]:
+def _place(fault: Fault, values: Any) -> tuple[int | str, ...]:
     """Return the keys and positions that lead to a fault, without the branches of unions."""
     steps = fault.steps
     if steps[-1:] == ("[key]",):
         steps = steps[:-2]
-    place: list[Any] = []
+    place: list[int | str] = []
     for step in steps:
         inside = isinstance(values, Mapping) and step in values
         if inside or (isinstance(values, list | tuple) and isinstance(step, int)):
@@ -294,7 +300,7 @@ def _place(fault: Fault, values: Any) -> tuple[Any, ...]:
     return tuple(place)
 
 
-def _keys(kind: Any, place: Sequence[Any]) -> Sequence[str]:
+def _keys(kind: Any, place: Sequence[int | str]) -> Sequence[str]:
     """Return the keys that a place within settings may have."""
     blocks = [kind]
     for step in place:
@@ -303,7 +309,7 @@ def _keys(kind: Any, place: Sequence[Any]) -> Sequence[str]:
     return [key for block in blocks for key in block.model_fields]
 
 
-def _blocks(annotation: Any) -> Iterator[type[Settings]]:
+def _blocks(annotation: object) -> Iterator[type[Settings]]:
     if isinstance(annotation, type) and issubclass(annotation, Settings):
         yield annotation
     for part in get_args(annotation):
@@ -330,7 +336,7 @@ def words_of(faults: Sequence[Fault]) -> str:
     return f"{reason}, found {shown(value)}{hint or _form_meant(fault.kind, value)}"
 
 
-def _form_meant(fault: str, value: Any) -> str:
+def _form_meant(fault: str, value: object) -> str:
     """Return a clause with the YAML of a list or a mapping that a value is meant as."""
     is_name = isinstance(value, str) and value.isidentifier()
     if fault in _OF_LISTS and isinstance(value, int) and not isinstance(value, bool):
@@ -339,7 +345,7 @@ def _form_meant(fault: str, value: Any) -> str:
     if fault in _OF_LISTS and isinstance(value, str) and _PLAIN.fullmatch(value):
         return f"; write a list: [{value}]"
     if fault in _OF_MAPPINGS and (is_name or isinstance(value, list | tuple)):
-        names = [value] if isinstance(value, str) else value
+        names = value if isinstance(value, list | tuple) else [value]
         if names and all(isinstance(name, str) and name.isidentifier() for name in names):
             return f"; write a mapping: {{{', '.join(f'{name}: {{}}' for name in names)}}}"
     return ""

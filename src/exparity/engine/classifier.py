@@ -207,7 +207,7 @@ class Classifier(TokenEmbeddings):
         names = self.class_names
         if isinstance(target, str):
             return class_index(target, names, f"target '{target}'")
-        index: int = checked_value(target, int, "target")
+        index = checked_value(target, int, "target")
         if not 0 <= index < self.n_classes:
             raise InputError(
                 f"target {index}: the model has {self.n_classes} classes, 0 to {self.n_classes - 1}"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from exparity.core.calls import checked, checked_value, listed
-from exparity.core.device import require_bf16, resolve_device
+from exparity.core.device import Precision, require_bf16, resolve_device
 from exparity.core.errors import InputError, shown
 from exparity.core.flags import Budget
 from exparity.core.undisturbed import undisturbed
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from transformers import Pipeline, PreTrainedModel, PreTrainedTokenizerFast
 
     LoadedObjects = tuple[torch.nn.Module, PreTrainedTokenizerFast] | Pipeline
-
-Precision = Literal["fp32", "bf16", "fp16"]
 
 
 @undisturbed()

@@ -11,6 +11,7 @@ import argparse
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal, get_args
 
 from exparity.counterfactuals._text import tokens_of
 from exparity.counterfactuals.gender_pronouns import gender_pronouns
@@ -20,7 +21,8 @@ from exparity.data.files import DataSource
 from exparity.data.table import PreparedData
 from exparity.types import Example
 
-RULES = ("next_word", "neighbours")
+Rule = Literal["next_word", "neighbours"]
+RULES: tuple[Rule, ...] = get_args(Rule)
 _REACH = 4
 """Tokens on either side that a rule may look at, and more."""
 

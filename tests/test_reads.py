@@ -19,9 +19,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "exparity"
 MOST = {
     "pairs": 0,
     "unpacked": 0,
-    "vague_names": 37,
-    "any": 754,
-    "text_keys": 351,
+    "vague_names": 21,
+    "any": 474,
+    "text_keys": 350,
     "long_functions": 9,
     "deep_comprehensions": 0,
 }

@@ -29,7 +29,7 @@ from exparity.types import Example, FloatArray
 if TYPE_CHECKING:
     import pandas as pd
     from pandas.io.formats.style import Styler
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+    from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerFast
 
     from exparity.engine.classifier import Classifier
 
@@ -102,7 +102,7 @@ class _Explainer:
     NAME: str
     method: str
 
-    def __init__(self, model: Model, tokenizer: PreTrainedTokenizerFast, **options: Any) -> None:
+    def __init__(self, model: Model, tokenizer: PreTrainedTokenizerFast, **options: object) -> None:
         self.classifier = _classifier_of(model, tokenizer)
         self.options = {**_STUDY["methods"].get(self.method, {}), **options}
 
@@ -134,7 +134,7 @@ class _GradientExplainer(_Explainer):
         model: Model,
         tokenizer: PreTrainedTokenizerFast,
         multiply_by_inputs: bool = True,
-        **options: Any,
+        **options: object,
     ) -> None:
         self.method = self.methods[multiply_by_inputs]
         self.NAME = f"{self.NAME} (x Input)" if multiply_by_inputs else self.NAME
@@ -187,8 +187,7 @@ class _Evaluator:
                 return None
             rationales = [_marked_words(scored, marks)]
             if options.get("top_k") == "mean":
-                top = evaluation_args.get("top_k_rationale", _TOP_WORDS)
-                options["top_k"] = int(top)
+                options["top_k"] = int(evaluation_args.get("top_k_rationale", _TOP_WORDS))
         (score,) = evaluate(
             self.classifier, [scored], self.metric, rationales=rationales, **options
         )
@@ -336,7 +335,7 @@ class Dataset:
         return self.splits[split_type]
 
 
-def _words_of(text: str, encoded: Any) -> list[int | None]:
+def _words_of(text: str, encoded: BatchEncoding) -> list[int | None]:
     """Return the word of each token, counted by the blanks before it; None of special tokens."""
     starts = np.cumsum([0] + [character == " " for character in text])
     words: list[int | None] = []
@@ -350,7 +349,7 @@ def _corpus(
     name: str,
     tokenizer: PreTrainedTokenizerFast,
     data_dir: str | Path,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
 ) -> Dataset:
     require_known(name, list(_DATASETS), f"no dataset '{name}'")
     examples, _ = load_with_facts(_DATASETS[name], DataSource(Path(data_dir)), options, name=name)
@@ -361,21 +360,21 @@ def _corpus(
 
 
 def HateXplainDataset(
-    tokenizer: PreTrainedTokenizerFast, data_dir: str | Path = "data", **options: Any
+    tokenizer: PreTrainedTokenizerFast, data_dir: str | Path = "data", **options: object
 ) -> Dataset:
     """Return HateXplain; see :meth:`Benchmark.load_dataset`."""
     return _corpus("hatexplain", tokenizer, data_dir, options)
 
 
 def MovieReviews(
-    tokenizer: PreTrainedTokenizerFast, data_dir: str | Path = "data", **options: Any
+    tokenizer: PreTrainedTokenizerFast, data_dir: str | Path = "data", **options: object
 ) -> Dataset:
     """Return the movie reviews; see :meth:`Benchmark.load_dataset`."""
     return _corpus("movie_rationales", tokenizer, data_dir, options)
 
 
 def SSTDataset(
-    tokenizer: PreTrainedTokenizerFast, data_dir: str | Path = "data", **options: Any
+    tokenizer: PreTrainedTokenizerFast, data_dir: str | Path = "data", **options: object
 ) -> Dataset:
     """Return the Stanford Sentiment Treebank; see :meth:`Benchmark.load_dataset`."""
     return _corpus("sst", tokenizer, data_dir, options)
@@ -562,7 +561,7 @@ class Benchmark:
         return self._coloured(pd.DataFrame(scores).T, apply_style)
 
     def load_dataset(
-        self, dataset_name: str, data_dir: str | Path = "data", **options: Any
+        self, dataset_name: str, data_dir: str | Path = "data", **options: object
     ) -> Dataset:
         """Return one of ferret's corpora: ``hatexplain``, ``movie_rationales`` or ``sst``.
 

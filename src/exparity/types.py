@@ -70,7 +70,7 @@ def first_stray(values: FloatArray, bounds: Sequence[float]) -> int | None:
     return int(strays[0]) if strays.size else None
 
 
-def is_pair(text: Any) -> TypeGuard[tuple[str, str]]:
+def is_pair(text: object) -> TypeGuard[tuple[str, str]]:
     """Return whether this is a pair of texts: a tuple of two strings."""
     return isinstance(text, tuple) and len(text) == 2 and all(isinstance(t, str) for t in text)
 
@@ -300,7 +300,7 @@ class Origin:
     """
 
     method: str
-    params: Mapping[str, Any]
+    params: Mapping[str, object]
     seed: int
     key: str
 

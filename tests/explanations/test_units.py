@@ -73,7 +73,9 @@ def test_units_equal_a_loop_and_keep_sums(data):
         expected = naive(ids, special, of_word)
         if unit == "token":
             expected = [[place] for place in range(len(ids))]
-        assert [np.flatnonzero(units.of_token == u).tolist() for u in range(len(units))] == expected
+        assert [
+            np.flatnonzero(units.unit_of_token == u).tolist() for u in range(len(units))
+        ] == expected
         assert units.first.tolist() == [own[0] for own in expected]
         sums = units.summed(scores.astype(float))
         assert sums.tolist() == [sum(scores[own]) for own in expected]
@@ -89,10 +91,10 @@ def test_words_of_a_pair_are_numbered_on():
     pair = Text.of("One. Two."), Text.of("Three. Four")
     word_ids = np.array([-1, 0, 0, 1, -1, 2, 3, -1])
     units = units_of(word_ids, word_ids < 0, pair, "sentence")
-    assert units.of_token.tolist() == [0, 1, 1, 2, 3, 4, 5, 6]
+    assert units.unit_of_token.tolist() == [0, 1, 1, 2, 3, 4, 5, 6]
     first = Text(pair[0].string, pair[0].spans, (0, 0))
     units = units_of(word_ids, word_ids < 0, (first, pair[1]), "spans")
-    assert units.of_token.tolist() == [0, 1, 1, 1, 2, 3, 4, 5]
+    assert units.unit_of_token.tolist() == [0, 1, 1, 1, 2, 3, 4, 5]
 
 
 def test_refused():

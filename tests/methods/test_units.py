@@ -101,7 +101,7 @@ def test_tokens_of_a_unit_share_it_whatever_the_batch(classifiers, method, unit)
     for one in explained(classifier, texts, [1, 0, 1, 0], method, **options):
         units = one.units(unit)
         for number in range(len(units)):
-            assert len(set(one.scores[units.of_token == number])) == 1
+            assert len(set(one.scores[units.unit_of_token == number])) == 1
         # Partition SHAP shares what it does not split with special tokens too, and captum leaves
         # every token out.
         if method not in ("captum", "shap", "shap_package", "uniform_random"):

@@ -136,7 +136,7 @@ class TestSchemes:
 def test_the_docs_have_every_model_with_its_size(repository):
     text = (repository / "docs" / "models.md").read_text()
     for model in known_models().values():
-        row = next(line for line in text.splitlines() if line.startswith(f"| `{model.id}` |"))
+        row = next(line for line in text.splitlines() if line.startswith(f"| `{model.model_id}` |"))
         assert model.checkpoint in row
         assert f"{model.n_parameters:,}" in row
         assert (model.revision or "not pinned") in row

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from exparity.artefacts import layout
@@ -18,7 +17,7 @@ from exparity.counterfactuals import check_groups, label_refusal
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.models.functions import MUST_WRITE, refusal, source_of
-from exparity.models.heads import HEADS, SEQUENCE, new_head
+from exparity.models.heads import HEADS, SEQUENCE, WrittenConfig, new_head
 from exparity.models.lora import check_base
 
 _OTHER = {"methods": "metric", "metrics": "method"}
@@ -292,7 +291,7 @@ def _check_as_it_is(experiment: ResolvedConfig, dataset: str, model: str) -> Non
     written = parse_json(path.read_text(encoding="utf-8-sig"), str(path))
     unnamed = {i: f"LABEL_{i}" for i in range(written.get("num_labels") or 2)}
     names = written.get("id2label") or unnamed
-    config = SimpleNamespace(
+    config = WrittenConfig(
         architectures=written.get("architectures"),
         num_labels=len(names),
         id2label={int(i): name for i, name in names.items()},

@@ -11,12 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from exparity.core.errors import ExparityError, InputError
-from exparity.core.registry import Registry
+from exparity.core.registry import Registered, Registry
 from exparity.core.validation import complete
 from exparity.data.table import PreparedData, refuse_pairs
 from exparity.types import BoolArray, Example, Facts
@@ -35,7 +34,7 @@ class CounterfactualFacts(Facts):
 
     groups: tuple[str, ...] = ()
     path_options: tuple[str, ...] = ()
-    check: Callable[[Mapping[str, Any], tuple[str, ...]], str | None] | None = None
+    check: Callable[[Mapping[str, object], tuple[str, ...]], str | None] | None = None
 
 
 GENERATORS: Registry[CounterfactualFacts] = Registry(
@@ -43,18 +42,18 @@ GENERATORS: Registry[CounterfactualFacts] = Registry(
 )
 
 
-def counterfactual(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a generator under ``id`` with its :class:`CounterfactualFacts`.
+def counterfactual(generator_id: str, **facts: object) -> Callable[[Registered], Registered]:
+    """Register a generator under ``generator_id`` with its :class:`CounterfactualFacts`.
 
     It returns an example with the requested group, and with the id and label of the original:
     ``dataclasses.replace(example, words=..., group=group)``. If nothing changes in a text, it
     returns the same words; if there is no counterfactual, it returns None.
     """
-    return GENERATORS.register(id, **facts)
+    return GENERATORS.register(generator_id, **facts)
 
 
 def counterfactuals_of(
-    data: PreparedData, use: str, params: Mapping[str, Any], where: str = ""
+    data: PreparedData, use: str, params: Mapping[str, object], where: str = ""
 ) -> Callable[[Example], tuple[Example, ...]]:
     """Return a function that makes an example's counterfactuals, at most one per other group.
 
@@ -114,7 +113,9 @@ def changed_words(words: Sequence[str], counterfactual_words: Sequence[str]) -> 
     return changed
 
 
-def check_groups(use: str, params: Mapping[str, Any], groups: tuple[str, ...], where: str) -> None:
+def check_groups(
+    use: str, params: Mapping[str, object], groups: tuple[str, ...], where: str
+) -> None:
     """Check that a generator can make every group of a dataset."""
     facts = GENERATORS.get(use).facts
     for group in groups if facts.groups else ():

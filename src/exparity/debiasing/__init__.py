@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.core.errors import ExparityError, InputError
-from exparity.core.registry import Registry
+from exparity.core.registry import Registered, Registry
 from exparity.core.validation import complete
 from exparity.data.training_set import MADE_BY, TrainingSet
 from exparity.types import Example, Facts
@@ -36,12 +36,12 @@ INTERVENTIONS: Registry[InterventionFacts] = Registry(
 )
 
 
-def intervention(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register an intervention under ``id`` with its facts.
+def intervention(intervention_id: str, **facts: object) -> Callable[[Registered], Registered]:
+    """Register an intervention under ``intervention_id`` with its facts.
 
     See :class:`InterventionFacts`.
     """
-    return INTERVENTIONS.register(id, **facts)
+    return INTERVENTIONS.register(intervention_id, **facts)
 
 
 def sources_of(calls: Sequence[Mapping[str, Any]]) -> list[Path]:
@@ -78,14 +78,15 @@ def apply(training_set: TrainingSet, calls: Sequence[Mapping[str, Any]]) -> Trai
     return training_set
 
 
-def _identity(example: Example) -> tuple[Any, ...]:
+def _identity(example: Example) -> tuple[str, str, int, tuple[str, ...]]:
     return example.example_id, example.group, example.label, example.words
 
 
-def _check(id: str, before: TrainingSet, after: Any) -> None:
+def _check(intervention_id: str, before: TrainingSet, after: object) -> None:
     """Check that an intervention changed only what it may change."""
+    where = f"intervention {intervention_id}"
     if not isinstance(after, TrainingSet) or not after.examples:
-        raise ExparityError(f"intervention {id}: must return a TrainingSet that holds examples")
+        raise ExparityError(f"{where}: must return a TrainingSet that holds examples")
     for name in ("dataset", "groups", "labels", "held_out", "seed", "counterfactuals"):
         if getattr(after, name) is not getattr(before, name):
-            raise ExparityError(f"intervention {id}: may not change {name} of the training set")
+            raise ExparityError(f"{where}: may not change {name} of the training set")

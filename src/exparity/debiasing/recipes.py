@@ -38,12 +38,14 @@ RECIPES: Mapping[str, Sequence[InterventionCall]] = {
 BiasBios and on Jigsaw, and with the weights of their Table 7."""
 
 
-def calls_of(written: Any, where: str) -> list[InterventionCall]:
+def calls_of(
+    written: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]], where: str
+) -> list[InterventionCall]:
     """Return the interventions that a model's ``debias`` names, in order."""
-    if isinstance(written, list):
-        return [call for entry in written for call in calls_of(entry, where)]
-    if not isinstance(written, str):
+    if isinstance(written, Mapping):
         return [dict(written)]
+    if not isinstance(written, str):
+        return [call for entry in written for call in calls_of(entry, where)]
     registered = INTERVENTIONS.ids()
     if written in registered:  # also where it is the name of a recipe: a user's own wins
         return [{"use": written}]

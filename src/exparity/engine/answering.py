@@ -124,8 +124,7 @@ def _written(
 
 
 def _decoded(classifier: Classifier, token_ids: list[int]) -> str:
-    text: str = classifier.tokenizer.decode(token_ids, skip_special_tokens=True)
-    return text
+    return str(classifier.tokenizer.decode(token_ids, skip_special_tokens=True))
 
 
 def _ends(classifier: Classifier) -> set[int]:

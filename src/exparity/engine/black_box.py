@@ -13,7 +13,7 @@ from hashlib import blake2b
 from itertools import islice
 from threading import RLock
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -29,6 +29,9 @@ from exparity.engine.objectives import Outputs
 from exparity.models.heads import SEQUENCE, new_head
 from exparity.models.inputs import few_of
 from exparity.types import Encoding, FloatArray, IntArray, Text, TextLike
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
 
 Predict = Callable[[list[str]], object]
 """From n texts to (n, c) probabilities."""
@@ -104,7 +107,8 @@ class BlackBox(Classifier):
         self.head = new_head(SEQUENCE)
         self.head.absent_id = _NO_WORD
         names = [f"{role}_token{part}" for role in _ROLES for part in ("", "_id")]
-        self.tokenizer: object = SimpleNamespace(model_input_names=(), **dict.fromkeys(names))
+        no_tokenizer = SimpleNamespace(model_input_names=(), **dict.fromkeys(names))
+        self.tokenizer = cast("PreTrainedTokenizerFast", no_tokenizer)
         self.max_length = _NO_LIMIT
         self.refusals = Counter[str]()
         self.calls = 0
@@ -170,16 +174,16 @@ class BlackBox(Classifier):
     def text_of(self, ids: Iterable[int]) -> str:
         """Return the text of the remaining words; the mask replaces words with negative ids."""
         text = ""
-        for id in ids:
-            if id == _NO_WORD or (id < 0 and self._mask is None):
+        for piece_id in ids:
+            if piece_id == _NO_WORD or (piece_id < 0 and self._mask is None):
                 continue
-            if abs(id) not in self._pieces:
+            if abs(piece_id) not in self._pieces:
                 raise InputError(
                     "the classifier is a function of texts: words can be left out or masked, but "
                     "not moved"
                 )
-            opens, blanks, body = self._pieces[abs(id)]
-            text += (blanks if text or opens else "") + (body if id > 0 else str(self._mask))
+            opens, blanks, body = self._pieces[abs(piece_id)]
+            text += (blanks if text or opens else "") + (body if piece_id > 0 else str(self._mask))
         return text
 
     def embed(self, token_ids: Sequence[int] | IntArray) -> torch.Tensor:

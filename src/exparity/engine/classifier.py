@@ -12,7 +12,7 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 import torch
@@ -97,9 +97,10 @@ class Classifier(TokenEmbeddings):
         # What accelerate has spread over devices moves its inputs itself, and is not to be moved.
         if not is_spread(model):
             model.to(device)  # type: ignore[arg-type]
-        self.model: Any = model
+        self.model = model
         self.model.eval()
-        self.outermost: Any = model  # what a caller runs: of an adapter, the model of peft
+        # What a caller runs: of an adapter, the model of peft.
+        self.outermost: torch.nn.Module = model
         self.tokenizer = tokenizer
         self.head = head or new_head(SEQUENCE)
         self.class_names = self.head.class_names(model.config)
@@ -139,7 +140,8 @@ class Classifier(TokenEmbeddings):
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
             model = type(self.model)(copy.deepcopy(self.model.config))
-        return self._like(model.to(self.model.dtype))
+        model.to(self.model.dtype)  # type: ignore[arg-type]
+        return self._like(model)
 
     @one_at_a_time
     def in_fp16(self) -> Classifier:

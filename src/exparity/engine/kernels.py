@@ -13,10 +13,11 @@ round alike (relative differences of about 1e-7 in float32).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import cache
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import torch
 from torch.nn import functional as F
@@ -103,6 +104,25 @@ def route(size: Size, narrow: bool, threads: int) -> Route:
     return next((tried for tried in routes if tried.steady), Route(order[0], steady=False))
 
 
+class _Linear(Protocol):
+    """What is read of a linear layer."""
+
+    @property
+    def weight(self) -> torch.Tensor: ...
+
+    @property
+    def bias(self) -> torch.Tensor | None: ...
+
+
+@dataclass
+class _Weights:
+    """A linear layer to measure on; ``nf`` is what Conv1D calls its outputs."""
+
+    weight: torch.Tensor
+    bias: torch.Tensor | None
+    nf: int
+
+
 def _is_steady(size: Size, *, packed: bool) -> bool:
     """Return whether rows and their gradients have the same bits in any company."""
     generator = torch.Generator().manual_seed(0)
@@ -116,7 +136,7 @@ def _is_steady(size: Size, *, packed: bool) -> bool:
     with torch.inference_mode(False), torch.enable_grad():
         weight = drawn(*(shape[::-1] if size.transposed else shape))
         bias = drawn(size.outputs) if size.biased else None
-        module = SimpleNamespace(weight=weight, bias=bias, nf=size.outputs)
+        module = _Weights(weight, bias, size.outputs)
         layer = _Layer(module, transposed=size.transposed, packed=packed)
         rows = drawn(most, size.inputs)
         slopes = drawn(most, size.outputs)
@@ -146,11 +166,12 @@ class LinearLayers:
     """
 
     def __init__(self, model: PreTrainedModel, *, narrow: bool = False) -> None:
-        modules: list[Any] = [
+        modules = [
             module
             for module in model.modules()
             # Not those with a forward pass of their own, such as the routers of some experts.
-            if type(module).forward in (torch.nn.Linear.forward, Conv1D.forward)
+            if isinstance(module, torch.nn.Linear | Conv1D)
+            and type(module).forward in (torch.nn.Linear.forward, Conv1D.forward)
         ]
         self._keeps_both = sum(module.weight.numel() for module in modules) <= BOTH_KEPT
         self._layers = [
@@ -193,14 +214,21 @@ class _Layer:
     """One linear layer; packs its weight on first use, and again when the weight has changed."""
 
     def __init__(
-        self, module: Any, *, transposed: bool, narrow: bool = False, packed: bool | None = None
+        self,
+        module: _Linear,
+        *,
+        transposed: bool,
+        narrow: bool = False,
+        packed: bool | None = None,
     ) -> None:
         self.module = module
         self.kept: set[Direction] = {"forward", "backward"}
         self._transposed = transposed
         self._narrow = narrow
         self._fixed = None if packed is None else Route(packed, steady=False)
-        self._plain: Any = Conv1D.forward if transposed else torch.nn.Linear.forward
+        self._plain: Callable[..., torch.Tensor] = (
+            Conv1D.forward if transposed else torch.nn.Linear.forward
+        )
         self._route: tuple[tuple[torch.dtype, int], Route] | None = None
         self._state: tuple[int, int] | None = None
         self._packed: dict[Direction, torch.Tensor] = {}
@@ -220,7 +248,7 @@ class _Layer:
             self._route = state, route(size, self._narrow, state[1])
         return self._route[1]
 
-    def __call__(self, inputs: torch.Tensor) -> Any:
+    def __call__(self, inputs: torch.Tensor) -> torch.Tensor:
         count = inputs.shape[:-1].numel()
         if count >= FEWEST_ROWS:
             return self._run(inputs)
@@ -228,7 +256,7 @@ class _Layer:
         outputs = self._run(F.pad(rows, (0, 0, 0, FEWEST_ROWS - count)))[:count]
         return outputs.view(*inputs.shape[:-1], outputs.shape[-1])
 
-    def _run(self, inputs: torch.Tensor) -> Any:
+    def _run(self, inputs: torch.Tensor) -> torch.Tensor:
         """Compute outputs of enough rows."""
         if not self.route.packed:
             return self._plain(self.module, inputs)
@@ -236,7 +264,9 @@ class _Layer:
             differentiable: Any = _PackedLinear  # torch gives its `apply` no types
             # The rows of all texts as one matrix: models may write into views of what they get, but
             # not into a view that a function of its own derivative returns.
-            return differentiable.apply(inputs.flatten(0, -2), self).unflatten(0, inputs.shape[:-1])
+            outputs: torch.Tensor = differentiable.apply(inputs.flatten(0, -2), self)
+            rows: torch.Tensor = outputs.unflatten(0, inputs.shape[:-1])  # type: ignore[no-untyped-call]
+            return rows
         return self.product(inputs, "forward")
 
     def keep(self, direction: Direction) -> None:
@@ -244,7 +274,7 @@ class _Layer:
         self.kept = {direction}
         self._packed = {d: packed for d, packed in self._packed.items() if d == direction}
 
-    def product(self, inputs: torch.Tensor, direction: Direction) -> Any:
+    def product(self, inputs: torch.Tensor, direction: Direction) -> torch.Tensor:
         """Return inputs × weightᵀ + bias, or the gradient with respect to the inputs."""
         weight = self.module.weight
         bias = self.module.bias
@@ -261,17 +291,19 @@ class _Layer:
             if direction in self.kept:
                 self._packed[direction] = packed
         added = None if direction == "backward" or bias is None else bias.detach()
-        return torch.ops.mkldnn._linear_pointwise(
+        outputs: torch.Tensor = torch.ops.mkldnn._linear_pointwise(
             inputs.contiguous(), packed, added, "none", [], ""
         )
+        return outputs
 
 
 class _PackedLinear(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, inputs: torch.Tensor, layer: _Layer) -> Any:
+    def forward(ctx: Any, inputs: torch.Tensor, layer: _Layer) -> torch.Tensor:
         ctx.layer = layer
         return layer.product(inputs, "forward")
 
     @staticmethod
-    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[Any, None]:
-        return ctx.layer.product(gradients[0], "backward"), None
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:
+        layer: _Layer = ctx.layer
+        return layer.product(gradients[0], "backward"), None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -21,6 +21,9 @@ from exparity.models.functions import MUST_WRITE, refusal
 from exparity.models.inputs import check_known, few_of, unknown_id
 from exparity.models.placement import without_gradients
 from exparity.types import Encoding, FloatArray, IntArray, TextLike, is_pair
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 _SPECIAL = ("cls", "sep", "bos", "eos", "pad")
 _FEW_TOKENS = 50  # a share of fewer says little about a tokenizer: a text may hold emoji
@@ -87,7 +90,7 @@ def _plain(
     classifier: Classifier, ids: IntArray, text: str | tuple[str, str], ids_are_given: bool
 ) -> FloatArray:
     """Return the (1, c) probabilities of a text by the plain model."""
-    model = classifier.outermost
+    model = cast("PreTrainedModel", classifier.outermost)  # one of peft has what it wraps
     parts = text if isinstance(text, tuple) else (text,)
     options = {"truncation": True, "max_length": classifier.max_length, "return_tensors": "pt"}
     inputs = dict(classifier.tokenizer(*parts, **options))

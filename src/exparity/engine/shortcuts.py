@@ -82,7 +82,10 @@ def _encoder_layer(layer: Any) -> Forward:
     attention = layer.attention.self
 
     def forward(
-        hidden_states: torch.Tensor, attention_mask: torch.Tensor | None = None, *_: Any, **__: Any
+        hidden_states: torch.Tensor,
+        attention_mask: torch.Tensor | None = None,
+        *_: object,
+        **__: object,
     ) -> torch.Tensor:
         first = hidden_states[:, :1]
         context = _attend(
@@ -106,10 +109,10 @@ def _decoder_layer(layer: Any, lengths: Sequence[int]) -> Forward:
 
     def forward(
         hidden_states: torch.Tensor,
-        past_key_values: Any = None,
+        past_key_values: object = None,
         attention_mask: torch.Tensor | None = None,
-        *_: Any,
-        **__: Any,
+        *_: object,
+        **__: object,
     ) -> torch.Tensor:
         device = hidden_states.device
         rows = torch.arange(len(lengths), device=device)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from exparity.core.errors import InputError, shown
 
 if TYPE_CHECKING:
+    import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 ZERO_SHOT = "zero-shot-classification"
@@ -18,7 +19,7 @@ _FORMS = (
 )
 
 
-def is_function(source: Any) -> bool:
+def is_function(source: object) -> bool:
     """Return whether an object can only be a function of texts: a callable that is no model."""
     is_model = isinstance(source, type) or hasattr(source, "parameters") or hasattr(source, "task")
     return callable(source) and not is_model
@@ -35,7 +36,7 @@ class Objects(NamedTuple):
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerFast
-    outermost: Any
+    outermost: torch.nn.Module
 
 
 def objects_of(source: Any) -> Objects:

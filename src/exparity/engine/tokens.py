@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -13,14 +13,18 @@ from exparity.core.errors import ExparityError
 from exparity.core.undisturbed import MODELS, one_at_a_time
 from exparity.engine.encoding import encode_texts
 from exparity.models.heads import Head
+from exparity.models.lookup import n_rows
 from exparity.types import Encoding, IntArray, TextLike
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 
 class TokenEmbeddings:
     """Texts as tokens, and tokens as rows of a model's table of input embeddings."""
 
-    model: Any
-    tokenizer: Any
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerFast
     head: Head
     device: torch.device
     max_length: int
@@ -48,7 +52,7 @@ class TokenEmbeddings:
     @property
     def vocabulary_size(self) -> int:
         """Rows of the table of input embeddings."""
-        return len(self.model.get_input_embeddings().weight)
+        return n_rows(self.model.get_input_embeddings())
 
     @property
     def n_types(self) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from exparity.core.calls import array_of, checked_value, listed
 from exparity.core.errors import InputError, shown
@@ -48,6 +49,27 @@ class Encoder(Protocol):
 
     def encode(self, texts: Sequence[TextLike]) -> list[Encoding]:
         """Return texts as the model sees them."""
+
+
+class Facts(TypedDict, total=False):
+    """Further fields of an explanation, whose tokens come from an encoding."""
+
+    rationale: Sequence[int] | BoolArray | None
+    changed_words: Sequence[int] | BoolArray | None
+    answer: Answer | None
+
+
+class FactsAndOrigin(Facts, total=False):
+    """Further fields of an explanation that another library made."""
+
+    origin: Origin | None
+
+
+class ShapRow(Protocol):
+    """A row of a ``shap.Explanation`` of texts: pieces of a text and their values."""
+
+    data: Iterable[object]
+    values: ArrayLike
 
 
 _COLUMNS: dict[str, type] = {
@@ -175,7 +197,7 @@ class Explanation:
         target: int | str,
         scores: FloatArray,
         origin: Origin | None = None,
-        **facts: Any,
+        **facts: Unpack[Facts],
     ) -> Explanation:
         """Build an explanation from (t,) scores of the tokens of an encoded text.
 
@@ -204,7 +226,7 @@ class Explanation:
         text: TextLike,
         scores: Sequence[float] | FloatArray,
         target: int | str,
-        **facts: Any,
+        **facts: Unpack[FactsAndOrigin],
     ) -> Explanation:
         """Build an explanation from one score for each word, shared evenly by its tokens.
 
@@ -237,7 +259,7 @@ class Explanation:
         tokens: Sequence[str],
         scores: Sequence[float] | FloatArray,
         target: int | str,
-        **facts: Any,
+        **facts: Unpack[FactsAndOrigin],
     ) -> Explanation:
         """Build an explanation from tokens of the model's tokenizer and their scores.
 
@@ -272,9 +294,9 @@ class Explanation:
         cls,
         classifier: Encoder,
         text: TextLike,
-        attributions: Any,
+        attributions: object,
         target: int | str,
-        **facts: Any,
+        **facts: Unpack[FactsAndOrigin],
     ) -> Explanation:
         """Build an explanation from what a captum method returned for one text.
 
@@ -302,6 +324,7 @@ class Explanation:
         array = np.asarray(values, dtype=np.float64)
         (encoding,) = classifier.encode([text])
         size = len(encoding)
+        shape = array.shape
         if array.ndim and array.shape[0] == 1 and (array.ndim == 3 or array.shape != (size,)):
             array = array[0]
         if array.ndim == 2:
@@ -309,14 +332,18 @@ class Explanation:
         if array.shape != (size,):
             raise InputError(
                 f"explanation of {encoding.text!r}: attributions of shape "
-                f"{np.shape(values)}, and the text has {size} tokens; give (tokens,) or (tokens, "
+                f"{shape}, and the text has {size} tokens; give (tokens,) or (tokens, "
                 "embedding), of one text without padding"
             )
         return cls.of_encoding(classifier, encoding, target, array, **facts)
 
     @classmethod
     def from_shap(
-        cls, classifier: Encoder, explained: Any, target: int, **facts: Any
+        cls,
+        classifier: Encoder,
+        explained: ShapRow,
+        target: int,
+        **facts: Unpack[FactsAndOrigin],
     ) -> Explanation:
         """Build an explanation from one row of a ``shap.Explanation`` of texts.
 
@@ -422,7 +449,7 @@ class Explanation:
         return np.asarray(self.word_ids != FRAME_WORD)
 
 
-def _column_of(explained: Any, target: int, classes: Sequence[str]) -> int:
+def _column_of(explained: ShapRow, target: int, classes: Sequence[str]) -> int:
     """Return the column of a class in an explanation of shap, by the names of its outputs.
 
     Names that only count outputs, such as shap's own, count the classes of the model.
@@ -447,7 +474,7 @@ def _column_of(explained: Any, target: int, classes: Sequence[str]) -> int:
     return columns.index(wanted)
 
 
-def shaded_words(explanation: Explanation) -> dict[str, Any]:
+def shaded_words(explanation: Explanation) -> dict[str, object]:
     """Return the values of ``tokens.html.j2``, which shades a text.
 
     ``words`` are pairs of a word's tokens (text, score, whether special, or ``between`` the texts

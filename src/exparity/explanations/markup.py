@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from exparity.core.escaping import visible
 
@@ -38,7 +37,7 @@ def _decoded(token: str) -> str:
     return token if "\ufffd" in text else text
 
 
-def template_html(template: Path, **values: Any) -> str:
+def template_html(template: Path, **values: object) -> str:
     """Return a template with values filled in, text among them escaped."""
     from jinja2 import Environment, FileSystemLoader
 
@@ -51,7 +50,7 @@ def template_html(template: Path, **values: Any) -> str:
     )
 
 
-def notebook_html(template: Path, **values: Any) -> str:
+def notebook_html(template: Path, **values: object) -> str:
     """Return a template with values filled in, to be shown in a notebook.
 
     Notebooks would set what is between two dollars as a formula; both classes keep MathJax out.

@@ -36,11 +36,11 @@ class Units:
     """The units of a text, in its order; each special token, and each of a prompt, is one.
 
     Attributes:
-        of_token: (t,) index of the unit that each token is of.
+        unit_of_token: (t,) index of the unit that each token is of.
         first: (u,) place of the first token of each unit.
     """
 
-    of_token: IntArray
+    unit_of_token: IntArray
     first: IntArray
 
     def __len__(self) -> int:
@@ -49,23 +49,23 @@ class Units:
     @property
     def are_tokens(self) -> bool:
         """Whether every unit is one token."""
-        return len(self.first) == len(self.of_token)
+        return len(self.first) == len(self.unit_of_token)
 
     def summed(self, scores: FloatArray) -> FloatArray:
         """Return the (u,) sums of (t,) scores of tokens."""
         if self.are_tokens:
             return scores
-        sums = np.bincount(self.of_token, weights=scores, minlength=len(self))
+        sums = np.bincount(self.unit_of_token, weights=scores, minlength=len(self))
         return np.asarray(sums, dtype=np.float64)
 
     def shared(self, values: FloatArray) -> FloatArray:
         """Share (u,) values evenly among the tokens of each unit: (t,), with the same sums."""
-        counts = np.bincount(self.of_token, minlength=len(self))
-        return np.asarray((values / counts)[self.of_token], dtype=np.float64)
+        counts = np.bincount(self.unit_of_token, minlength=len(self))
+        return np.asarray((values / counts)[self.unit_of_token], dtype=np.float64)
 
     def on_tokens(self, values: NDArray[Any]) -> NDArray[Any]:
         """Give each token the value of its unit: (..., u) to (..., t)."""
-        return values if self.are_tokens else values[..., self.of_token]
+        return values if self.are_tokens else values[..., self.unit_of_token]
 
 
 def units_of(word_ids: IntArray, special_mask: BoolArray, parts: Parts | None, unit: Unit) -> Units:

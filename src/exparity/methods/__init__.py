@@ -24,7 +24,7 @@ from exparity.core.calls import (
 from exparity.core.errors import ExparityError, InputError, shown
 from exparity.core.flags import Seed
 from exparity.core.progress import Progress
-from exparity.core.registry import Entry, Registry
+from exparity.core.registry import Entry, Registered, Registry
 from exparity.core.seeding import without_global_draws
 from exparity.core.undisturbed import undisturbed
 from exparity.core.validation import Settings, complete, options_of
@@ -54,12 +54,12 @@ METHODS: Registry[MethodFacts] = Registry(
 )
 
 
-def method(id: str, **facts: object) -> Callable[[Callable[..., object]], Callable[..., object]]:
-    """Register an explanation method under ``id`` with its facts.
+def method(method_id: str, **facts: object) -> Callable[[Registered], Registered]:
+    """Register an explanation method under ``method_id`` with its facts.
 
     See :class:`~exparity.methods.facts.MethodFacts`.
     """
-    return METHODS.register(id, **facts)
+    return METHODS.register(method_id, **facts)
 
 
 def logit_options(*, explains: Explains = "auto") -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -21,6 +21,8 @@ from exparity.core.errors import ExparityError
 from exparity.models.lookup import with_values
 
 Kind = Literal["relu", "smooth", "bounded"]
+Operation = Callable[..., torch.Tensor]
+"""A function or method of torch."""
 Activation = Callable[[torch.Tensor], torch.Tensor]
 Rule = Callable[[Activation, torch.Tensor, Kind], torch.Tensor]
 
@@ -77,7 +79,11 @@ class Activations(TorchFunctionMode):
             del module.forward  # the class's own shows again
 
     def __torch_function__(
-        self, func: Any, types: object, args: Any = (), kwargs: dict[str, object] | None = None
+        self,
+        func: Operation,
+        types: object,
+        args: Sequence[Any] = (),
+        kwargs: dict[str, object] | None = None,
     ) -> object:
         kwargs = kwargs or {}
         kind = _FUNCTIONS.get(func)

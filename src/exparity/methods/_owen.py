@@ -34,7 +34,7 @@ def unit_hierarchy(batch: MethodBatch, text: int) -> IntArray:
     inside = batch.text_masks[text]
     assert encoding.offsets is not None
     ends = np.zeros(len(units), dtype=np.int64)
-    np.maximum.at(ends, units.of_token, encoding.offsets[:, 1])
+    np.maximum.at(ends, units.unit_of_token, encoding.offsets[:, 1])
     spans = np.stack([encoding.offsets[units.first, 0], ends], axis=1)[inside]
     return text_hierarchy(encoding.text, spans, batch.classifier.tokenizer.sep_token)
 

@@ -8,13 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 import torch
 from torch.nn import functional as F
 
 from exparity.core.errors import InputError
-from exparity.methods._backward import Activation, Activations, Kind, mean_slope, with_slope
+from exparity.methods._backward import (
+    Activation,
+    Activations,
+    Kind,
+    Operation,
+    mean_slope,
+    with_slope,
+)
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 Variant = Literal["attnlrp", "cp"]
 Tensor = torch.Tensor
@@ -67,9 +77,9 @@ class Propagation(Activations):
 
     def __torch_function__(
         self,
-        func: object,
+        func: Operation,
         types: object,
-        args: object = (),
+        args: Sequence[Any] = (),
         kwargs: dict[str, object] | None = None,
     ) -> object:
         rule = None if self._busy else self._rules.get(func)
@@ -82,22 +92,22 @@ def _from_zero(function: Activation, x: Tensor, kind: Kind) -> Tensor:
     return with_slope(function, x, mean_slope(function, x, torch.zeros_like(x)))
 
 
-def _carries(value: object) -> bool:
+def _carries(value: object) -> TypeGuard[Tensor]:
     return isinstance(value, Tensor) and value.requires_grad
 
 
-def _share(value: Any, share: float) -> Any:
+def _share(value: object, share: float) -> object:
     """Return a tensor, through which only a share of a gradient passes."""
     if not _carries(value):
         return value
     if share == 0:
         return value.detach()
     same = value.view_as(value)
-    same.register_hook(lambda gradient: gradient * share)
+    same.register_hook(lambda g: g * share)  # type: ignore[no-untyped-call]
     return same
 
 
-def _product(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def _product(func: Operation, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Tensor:
     # What is added to a product of matrices (baddbmm) is no factor; an equation is no tensor.
     others, factors = (args[:-2], args[-2:]) if len(args) > 2 else ((), args)
     if len(factors) == 2 and all(map(_carries, factors)):
@@ -105,17 +115,17 @@ def _product(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any
     return func(*others, *factors, **kwargs)
 
 
-def _quotient(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    if len(args) == 2 and all(map(_carries, args)):
+def _quotient(func: Operation, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Tensor:
+    if len(args) == 2 and _carries(args[0]) and _carries(args[1]):
         args = (args[0], args[1].detach())
     return func(*args, **kwargs)
 
 
-def _constant(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def _constant(func: Operation, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Tensor:
     return func(*args, **kwargs).detach()
 
 
-def _power(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def _power(func: Operation, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Tensor:
     result = func(*args, **kwargs)
     exponent = args[1] if len(args) > 1 else kwargs.get("exponent")
     return result.detach() if isinstance(exponent, float) and exponent < 0 else result
@@ -124,7 +134,7 @@ def _power(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
 def _normalised(
     names: Sequence[str],
     centred: bool,
-    func: Any,
+    func: Operation,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
 ) -> Tensor:
@@ -140,19 +150,21 @@ def _normalised(
     rest = x - x.mean(over, keepdim=True) if centred else x
     scale = (rest.square().mean(over, keepdim=True) + eps).rsqrt().detach()
     linear = rest * scale * (1 if weight is None else weight)
-    result: Tensor = func(*args, **kwargs).detach() + (linear - linear.detach())
-    return result
+    return func(*args, **kwargs).detach() + (linear - linear.detach())
 
 
 def _attention(
-    shares: Mapping[str, float], func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> Any:
+    shares: Mapping[str, float],
+    func: Operation,
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+) -> Tensor:
     names = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
     named = dict(zip(names, args, strict=False)) | dict(kwargs)
     return func(**named | {name: _share(named[name], part) for name, part in shares.items()})
 
 
-def check_attention(model: Any) -> None:
+def check_attention(model: PreTrainedModel) -> None:
     """Refuse models whose attention is computed where calls of torch cannot be seen."""
     implementation = getattr(model.config, "_attn_implementation", None) or "eager"
     if implementation not in ("eager", "sdpa"):

@@ -61,7 +61,7 @@ class MethodBatch:
     moved: tuple[torch.Tensor, ...] | None
     leaders: IntArray
     flags: set[str] = field(default_factory=set)
-    memo: dict[Any, Any] = field(default_factory=dict)
+    memo: dict[object, Any] = field(default_factory=dict)
     training: Training | None = None
     explains: Explains = "auto"
     unit: Unit = "token"

@@ -140,7 +140,7 @@ def captum(
     batch: MethodBatch,
     *,
     algorithm: Algorithm = "IntegratedGradients",
-    options: Mapping[str, Any] = {},
+    options: Mapping[str, object] = {},
 ) -> list[FloatArray]:
     """Scores by an attribution class of captum on the embeddings of a text.
 
@@ -218,8 +218,8 @@ class _Run:
         self,
         batch: MethodBatch,
         algorithm: str,
-        constructor: Mapping[str, Any],
-        call: Mapping[str, Any],
+        constructor: Mapping[str, object],
+        call: Mapping[str, object],
         baselines: list[torch.Tensor],
     ) -> None:
         import captum.attr
@@ -260,9 +260,11 @@ class _Run:
         import torch
 
         width, size = self.words[text].shape
-        units = torch.as_tensor(self.batch.units[text].of_token, device=self.words[text].device)
+        units = torch.as_tensor(
+            self.batch.units[text].unit_of_token, device=self.words[text].device
+        )
         mask = units[None, :, None].expand(1, width, size).contiguous()  # some take a view
-        arguments = dict(self.call)
+        arguments: dict[str, Any] = dict(self.call)
         if "feature_mask" in self.parameters:
             arguments["feature_mask"] = mask
         else:
@@ -279,8 +281,8 @@ class _Run:
             return np.full(width, (present - absent) / width)
         values = self._attributed(text, self.kind, ask, constructor, arguments)
         scores = np.asarray(values[:, 0].cpu().numpy())  # one number per feature
-        counts = np.bincount(self.batch.units[text].of_token)
-        return np.asarray(scores / counts[self.batch.units[text].of_token])
+        counts = np.bincount(self.batch.units[text].unit_of_token)
+        return np.asarray(scores / counts[self.batch.units[text].unit_of_token])
 
     def on_rows(self, text: int) -> FloatArray:
         """Return the (t,) scores of a text by an algorithm that differentiates the model."""
@@ -306,9 +308,9 @@ class _Run:
     def _attributed(
         self,
         text: int,
-        kind: Any,
-        function: Any,
-        constructor: Mapping[str, Any],
+        kind: Callable[..., Any],
+        function: Callable[[torch.Tensor], torch.Tensor],
+        constructor: Mapping[str, object],
         arguments: dict[str, Any],
     ) -> torch.Tensor:
         """Return the (t, h) values of one text."""
@@ -374,10 +376,10 @@ def _model_of(batch: MethodBatch, types: torch.Tensor, target: int) -> torch.nn.
 
 def _layer(
     classifier: Classifier,
-    name: Any,
+    name: object,
     model: Callable[[torch.Tensor], torch.Tensor],
     rows: torch.Tensor,
-    call: Mapping[str, Any],
+    call: Mapping[str, object],
 ) -> tuple[torch.nn.Module, tuple[int, ...]]:
     """Return a module of the model by its name, and the shape of what is attributed of it.
 
@@ -391,12 +393,12 @@ def _layer(
         if hint.startswith("known"):  # there are hundreds
             hint = f"its names are those of `named_modules`, such as '{[*modules][-1]}'"
         raise InputError(f"method captum: layer: the model has no module {shown(name)}; {hint}")
-    chosen = modules if name is None else {name: modules[name]}
+    chosen = modules if name is None else {str(name): modules[str(name)]}
     shapes: dict[str, tuple[int, ...]] = {}
     hooks = []
     for path, module in chosen.items():
 
-        def note(_: Any, inputs: Any, output: Any, path: str = path) -> None:
+        def note(_: object, inputs: object, output: object, path: str = path) -> None:
             value = inputs if call.get("attribute_to_layer_input") else output
             value = value[0] if isinstance(value, tuple) and value else value
             if isinstance(value, torch.Tensor) and value.requires_grad and value.ndim == 3:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from exparity.explanations.units import Unit
 from exparity.types import Facts
@@ -54,8 +54,8 @@ class MethodFacts(Facts):
     needs_training: bool = False
     path_options: tuple[str, ...] = ()
     repeatable: bool = True
-    check_options: Callable[[Mapping[str, Any]], None] | None = None
-    caution: Callable[[Mapping[str, Any], str], str | None] | None = None
+    check_options: Callable[[Mapping[str, object]], None] | None = None
+    caution: Callable[[Mapping[str, object], str], str | None] | None = None
     writes: bool = False
     terms: str | None = None
 

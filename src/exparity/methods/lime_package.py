@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from exparity.methods._masks import masking_method
 from exparity.methods._packages import FUNCTION, Options, object_of, refusals, sorted_options
 from exparity.methods._side_by_side import Ask, explained_side_by_side
 from exparity.types import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedTokenizerFast
 
 _IS_SETTLED = "is settled by exparity"
 _SETTLED = {
@@ -43,7 +47,7 @@ def _check(options: Mapping[str, Any]) -> None:
     passes=5000,
     check_options=_check,
 )
-def lime_package(batch: MethodBatch, *, options: Mapping[str, Any] = {}) -> list[FloatArray]:
+def lime_package(batch: MethodBatch, *, options: Mapping[str, object] = {}) -> list[FloatArray]:
     """Scores by ``LimeTextExplainer`` of the lime package, which asks for texts in shared batches.
 
     Its words are the text's tokens, or larger units; special tokens and those of a prompt stay.
@@ -135,7 +139,7 @@ def _arguments(options: Options) -> tuple[dict[str, Any], dict[str, Any]]:
     return constructor, call
 
 
-def _absent_rows(batch: MethodBatch, constructor: dict[str, Any]) -> Any:
+def _absent_rows(batch: MethodBatch, constructor: dict[str, Any]) -> list[torch.Tensor] | None:
     """Return the (t, h) rows that replace absent tokens, and have lime write a mark for them."""
     classifier = batch.classifier
     token = constructor.pop("mask_string", None)
@@ -148,7 +152,7 @@ def _absent_rows(batch: MethodBatch, constructor: dict[str, Any]) -> Any:
     return [classifier.embed(classifier.in_place_of(ids, mask_id)) for ids in batch.token_ids]
 
 
-def _id_of(tokenizer: Any, token: Any) -> int:
+def _id_of(tokenizer: PreTrainedTokenizerFast, token: object) -> int:
     ids = tokenizer(str(token), add_special_tokens=False)["input_ids"]
     if len(ids) != 1:
         raise InputError(
@@ -166,10 +170,10 @@ def _features(batch: MethodBatch, text: int, *, same: bool) -> IntArray:
     units = batch.units[text]
     content = batch.content_masks[text]
     tokens = np.array(batch.encodings[text].tokens, dtype=object)
-    numbers: dict[Any, int] = {}
+    numbers: dict[object, int] = {}
     features = np.full(len(units), -1, dtype=np.int64)
     for unit in np.flatnonzero(content).tolist():
-        key = tuple(tokens[units.of_token == unit]) if same else unit
+        key = tuple(tokens[units.unit_of_token == unit]) if same else unit
         features[unit] = numbers.setdefault(key, len(numbers))
     return features
 

@@ -82,7 +82,7 @@ def shap_package(
     batch: MethodBatch,
     *,
     algorithm: Algorithm = "PartitionExplainer",
-    options: Mapping[str, Any] = {},
+    options: Mapping[str, object] = {},
 ) -> list[FloatArray]:
     """Scores by an explainer of the shap package, which asks for masked texts in shared batches.
 
@@ -124,7 +124,7 @@ def shap_package(
         content = batch.content_masks[text]
         features = inside if algorithm in _GAME else content
 
-        def predict(rows: Any) -> Outputs:
+        def predict(rows: object) -> Outputs:
             return ask(laid_on(features, np.asarray(rows) != 0, True))
 
         with refusals(f"method shap_package: {algorithm}: text {shown(batch.keys[text])}"):
@@ -188,22 +188,22 @@ class _Units:
         if clustering is not None:
             self.clustering = clustering
 
-    def __call__(self, mask: BoolArray, _: Any) -> tuple[BoolArray]:
+    def __call__(self, mask: BoolArray, _: object) -> tuple[BoolArray]:
         return ((mask | self._always)[None],)
 
-    def shape(self, _: Any) -> tuple[int, int]:
+    def shape(self, _: object) -> tuple[int, int]:
         return 1, len(self._always)
 
-    def mask_shapes(self, _: Any) -> list[tuple[int]]:
+    def mask_shapes(self, _: object) -> list[tuple[int]]:
         return [(len(self._always),)]
 
-    def invariants(self, _: Any) -> BoolArray:
+    def invariants(self, _: object) -> BoolArray:
         return self._always[None]
 
 
 def _of_game(
     algorithm: str,
-    predict: Callable[[Any], Outputs],
+    predict: Callable[[object], Outputs],
     masker: _Units,
     constructor: dict[str, Any],
     call: dict[str, Any],
@@ -226,7 +226,7 @@ def _of_game(
 
 def _of_table(
     algorithm: str,
-    predict: Callable[[Any], Outputs],
+    predict: Callable[[object], Outputs],
     n_features: int,
     constructor: dict[str, Any],
     call: dict[str, Any],

@@ -27,6 +27,6 @@ def uniform_random(batch: MethodBatch) -> list[FloatArray]:
         (t,) scores for each text, in [0, 1).
     """
     return [
-        units.shared(batch.generator(row).random(len(units.of_token))[units.first])
+        units.shared(batch.generator(row).random(len(units.unit_of_token))[units.first])
         for row, units in enumerate(batch.units)
     ]

@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from exparity.core.calls import Several, Use, checked, listed, unmasked, uses_of
 from exparity.core.errors import ExparityError, InputError, shown
 from exparity.core.flags import Seed
 from exparity.core.progress import Progress
-from exparity.core.registry import Entry, Registry
+from exparity.core.registry import Entry, Registered, Registry
 from exparity.core.seeding import without_global_draws
 from exparity.core.undisturbed import undisturbed
 from exparity.core.validation import Settings, complete, options_of
@@ -62,9 +62,9 @@ SHARED_SOURCES = (Path(_arrays.__file__), Path(_units.__file__))
 """Source files of the inputs of all metrics."""
 
 
-def metric(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a metric under ``id`` with its :class:`~exparity.metrics.facts.MetricFacts`."""
-    return METRICS.register(id, **facts)
+def metric(metric_id: str, **facts: object) -> Callable[[Registered], Registered]:
+    """Register a metric under an id with its :class:`~exparity.metrics.facts.MetricFacts`."""
+    return METRICS.register(metric_id, **facts)
 
 
 def token_options(*, normalise_over: Literal["sequence", "content"] = "sequence") -> None:
@@ -107,7 +107,7 @@ def evaluate(
     seed: Seed = 0,
     *,
     rationales: Rationales = None,
-    **params: Any,
+    **params: object,
 ) -> FloatArray:
     """Score explanations with a metric.
 
@@ -206,7 +206,7 @@ def checked_metrics(metrics: Several) -> dict[str, Use]:
 
 
 def _prepared(
-    classifier: Classifier | None, explanations: Any, rationales: Rationales
+    classifier: Classifier | None, explanations: object, rationales: Rationales
 ) -> list[Explanation]:
     """Return explanations with special tokens, by the tokenizer, and with their rationales."""
     prepared = listed(explanations, "explanations", "explanations")
@@ -232,7 +232,7 @@ def evaluate_keyed(
     keys: Sequence[str],
     metric: str,
     seed: int,
-    params: Mapping[str, Any],
+    params: Mapping[str, object],
     notes: Counter[str] | None = None,
     falls: dict[int, Falls] | None = None,
     foresights: Sequence[Foresight] | None = None,
@@ -313,7 +313,7 @@ def evaluate_keyed(
 
 def _foreseen(
     entry: Entry[MetricFacts],
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     explanations: Sequence[Explanation],
     foresights: Sequence[Foresight],
     unit: Unit,
@@ -328,7 +328,7 @@ def _foreseen(
 
 
 def _values(
-    entry: Entry[MetricFacts], options: Mapping[str, Any], size: int, *inputs: Any
+    entry: Entry[MetricFacts], options: Mapping[str, object], size: int, *inputs: object
 ) -> FloatArray:
     """Run a metric and validate its result."""
     with entry.running(), without_global_draws(f"metric {entry.id}"):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -231,14 +231,20 @@ class MetricBatch:
         return replace(self, explanations=tuple(explanations), scores=tuple(shares), falls={})
 
     def _explained(
-        self, classifier: Classifier, texts: IntArray, targets: IntArray, **moved: Any
+        self,
+        classifier: Classifier,
+        texts: IntArray,
+        targets: IntArray,
+        *,
+        rows: Sequence[torch.Tensor] | None = None,
+        leaders: IntArray | None = None,
     ) -> list[FloatArray]:
         """Return raw (t,) attributions of some texts, by index, with the draws of each."""
         from exparity.methods import attribute
 
         encodings = [self._encodings[text] for text in texts]
         origins = [self._origins[text] for text in texts]
-        return attribute(classifier, encodings, targets, origins, **moved)
+        return attribute(classifier, encodings, targets, origins, rows=rows, leaders=leaders)
 
     @property
     def explainer(self) -> Entry[MethodFacts]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +90,7 @@ class MetricFacts(Facts):
             if not low < high:
                 raise InputError(f"bounds must rise, found ({low:g}, {high:g})")
 
-    def bounds_with(self, options: Mapping[str, Any]) -> tuple[float, float]:
+    def bounds_with(self, options: Mapping[str, object]) -> tuple[float, float]:
         """Return the smallest and largest possible value under some options."""
         named = (bounds for option, bounds in self.bounds_where.items() if options.get(option))
         return next(named, self.bounds)

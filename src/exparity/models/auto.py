@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
 
 import torch
 import transformers
-from transformers import AutoConfig
+from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
+from transformers.models.auto.auto_factory import _BaseAutoModelClass
 
 import exparity.models.ola  # noqa: F401  (makes its model type known)
 
-__all__ = ["AutoConfig", "auto_class", "list_conversions", "on_meta"]
+AutoClass = type[_BaseAutoModelClass]
+__all__ = ["AutoClass", "AutoConfig", "auto_class", "list_conversions", "on_meta"]
 
 
 def list_conversions() -> None:
@@ -21,12 +22,14 @@ def list_conversions() -> None:
     get_checkpoint_conversion_mapping("bert")
 
 
-def auto_class(name: str) -> object:
+def auto_class(name: str) -> AutoClass:
     """Return one of transformers' Auto classes by its name."""
-    return getattr(transformers, name)
+    auto: AutoClass = getattr(transformers, name)
+    return auto
 
 
-def on_meta(auto: Any, config: Any) -> Any:
+def on_meta(auto: AutoClass, config: PreTrainedConfig) -> PreTrainedModel:
     """Return a model of a configuration with the names and shapes of its weights alone."""
     with torch.device("meta"):
-        return auto.from_config(copy.deepcopy(config), trust_remote_code=False)
+        model: PreTrainedModel = auto.from_config(copy.deepcopy(config), trust_remote_code=False)
+    return model

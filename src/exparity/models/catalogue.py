@@ -26,7 +26,7 @@ class KnownModel:
     """One model of the catalogue.
 
     Attributes:
-        id: its id.
+        model_id: its id.
         checkpoint: Hub repository of its weights, or of its tokenizer and shape.
         revision: commit or reference of the repository; None where none could be verified.
         init: ``pretrained`` to load the weights, ``scratch`` for random ones.
@@ -41,7 +41,7 @@ class KnownModel:
         follows_encoder: whether the ``encoder`` of a config replaces the checkpoint.
     """
 
-    id: str
+    model_id: str
     checkpoint: str
     revision: str | None
     architecture: str
@@ -74,19 +74,19 @@ def known_models() -> Mapping[str, KnownModel]:
     catalogue = read_yaml(resource("models.yaml"))
     shapes = catalogue["shapes"]
     return {
-        id: KnownModel(**{"id": id, **entry, "shape": shapes[entry["shape"]]})
-        for id, entry in catalogue["models"].items()
+        model_id: KnownModel(**{"model_id": model_id, **entry, "shape": shapes[entry["shape"]]})
+        for model_id, entry in catalogue["models"].items()
     }
 
 
-def known_id(id: str, use: str | None) -> str | None:
+def known_id(model_id: str, use: str | None) -> str | None:
     """Return the id in the catalogue that an entry of a config refers to; None without one."""
-    name = use or id
+    name = use or model_id
     return name if name in known_models() else None
 
 
 def resolve_model(
-    id: str, settings: Mapping[str, Any], where: str, encoder: str | None = None
+    model_id: str, settings: Mapping[str, Any], where: str, encoder: str | None = None
 ) -> dict[str, Any]:
     """Fill in what an entry of a config leaves to the catalogue.
 
@@ -99,7 +99,7 @@ def resolve_model(
     if "use" in settings:
         use = str(settings["use"])
         require_known(use, known_models(), f"{where}.use: unknown model '{use}'")
-    name = known_id(id, settings.get("use"))
+    name = known_id(model_id, settings.get("use"))
     if name is None:
         return written
     known = known_models()[name]
@@ -132,11 +132,11 @@ def known_type(spec: ModelSpec) -> str | None:
     return next((m.architecture for m in models if m.checkpoint == spec.checkpoint), None)
 
 
-def known_spec(id: str) -> ModelSpec:
+def known_spec(model_id: str) -> ModelSpec:
     """Return the specification of a model of the catalogue."""
-    entry = resolve_model(id, {}, f"models.{id}")
+    entry = resolve_model(model_id, {}, f"models.{model_id}")
     entry.pop("training", None)
-    return read_settings(ModelSpec, entry, f"models.{id}")
+    return read_settings(ModelSpec, entry, f"models.{model_id}")
 
 
 def describe_models() -> str:
@@ -146,7 +146,7 @@ def describe_models() -> str:
         lent = "tokenizer" if model.tokenizer_only else "shape and tokenizer"
         start = f"from scratch, {lent} of " if model.init == "scratch" else ""
         at = f" at {model.revision}" if model.revision else ", no revision pinned"
-        lines.append(f"  {model.id}")
+        lines.append(f"  {model.model_id}")
         lines.append(f"      {start}{model.checkpoint}{at}")
         trained = "" if model.scheme == "all" else f", scheme {model.scheme}"
         lines.append(f"      {model.n_parameters:,} parameters{trained}")

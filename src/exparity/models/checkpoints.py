@@ -27,7 +27,9 @@ from exparity.models.scratch import SETTLED, random_model, train_tokenizer
 from exparity.models.spec import ModelSpec
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
+
+    from exparity.models.auto import AutoClass
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +55,7 @@ def load_config(name: str, revision: str | None = None, adapter: Path | None = N
     return config
 
 
-def _set_head(config: Any, adapter: Path) -> None:
+def _set_head(config: PreTrainedConfig, adapter: Path) -> None:
     """Have a configuration name the head that an adapter was saved with, if it was with one."""
     from transformers import AutoModelForSequenceClassification
 
@@ -168,11 +170,11 @@ def _names(weights: Sequence[str]) -> str:
 
 
 def load_weights(
-    auto: Any,
+    auto: AutoClass,
     name: str,
     revision: str | None,
     *,
-    config: Any,
+    config: PreTrainedConfig,
     dtype: str = "float32",
     placement: Placement | None = None,
 ) -> tuple[PreTrainedModel, list[str]]:
@@ -242,9 +244,15 @@ def build_model(
         assert spec.checkpoint is not None
         scheme = spec.scheme if trained and not prompted else None
         adapter = None if spec.adapter is None else Path(spec.adapter)
-        options: dict[str, Any] = {"scheme": scheme, "head": head, "adapter": adapter}
-        options["placement"] = None if trained else placement
-        model = load_model(spec.checkpoint, spec.revision, labels=labels, **options)
+        model = load_model(
+            spec.checkpoint,
+            spec.revision,
+            labels=labels,
+            scheme=scheme,
+            head=head,
+            adapter=adapter,
+            placement=None if trained else placement,
+        )
     else:
         model = random_model(_with_shape_of_checkpoint(spec), tokenizer, labels)
     check_vocabulary(spec.checkpoint, model, tokenizer)

@@ -10,7 +10,7 @@ from exparity.core.errors import InputError, name_list, require_known
 _UNNAMED = re.compile(r"LABEL_\d+")
 
 
-def output_names(id2label: Mapping[int, str]) -> tuple[str, ...] | None:
+def output_names(id2label: Mapping[int, str] | Mapping[str, str]) -> tuple[str, ...] | None:
     """Return the names of a checkpoint's outputs in order; None for LABEL_0 and so on."""
     names = tuple(str(name) for _, name in sorted(id2label.items()))
     return None if all(_UNNAMED.fullmatch(name) for name in names) else names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from exparity.types import SPECIAL_WORD, IntArray, Text
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+    from exparity.models.lookup import Table
 
 MOST_UNKNOWN = 0.2
 """Share of the data's tokens that may be the unknown one."""
@@ -28,7 +30,7 @@ def check_vocabulary(
 
     highest = max(tokenizer.get_vocab().values())
     size = input_table(name, model).weight.shape[0]
-    core: Any = tokenizer.backend_tokenizer.model
+    core = tokenizer.backend_tokenizer.model
     if isinstance(core, WordPiece | WordLevel) and core.token_to_id(core.unk_token) is None:
         raise InputError(
             f"checkpoint {name}: its tokenizer.json names {core.unk_token} for unknown words, and "
@@ -41,10 +43,10 @@ def check_vocabulary(
         )
 
 
-def input_table(name: str | None, model: PreTrainedModel) -> Any:
+def input_table(name: str | None, model: PreTrainedModel) -> Table:
     """Return a model's table of input embeddings; refuse one without a row a token (CANINE)."""
     try:
-        return model.get_input_embeddings()
+        return cast("Table", model.get_input_embeddings())
     except NotImplementedError as error:
         raise InputError(
             f"checkpoint {name}: has no table with an embedding for each token; take a model of a "
@@ -56,10 +58,10 @@ def unknown_id(tokenizer: PreTrainedTokenizerFast) -> int | None:
     """Return the id of unknown tokens, also of a tokenizer whose settings do not name it."""
     if tokenizer.unk_token_id is not None:
         return int(tokenizer.unk_token_id)
-    backend: Any = getattr(tokenizer, "backend_tokenizer", None)  # a function of texts has none
-    core: Any = getattr(backend, "model", None)
+    backend = getattr(tokenizer, "backend_tokenizer", None)  # a function of texts has none
+    core = getattr(backend, "model", None)
     name = getattr(core, "unk_token", None)
-    return None if name is None else core.token_to_id(name)
+    return None if core is None or name is None else core.token_to_id(name)
 
 
 def check_known(tokenizer: PreTrainedTokenizerFast, unknown: int, total: int) -> None:

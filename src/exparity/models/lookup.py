@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from exparity.models.placement import state_of
 
@@ -63,6 +63,28 @@ class Frame(NamedTuple):
         return cls(pads, next(ends, None), types)
 
 
+class Outputs(Protocol):
+    """What is read of a model's outputs.
+
+    Attributes:
+        logits: those of a model with a head.
+        last_hidden_state: (b, t, h) states of the part below the head.
+    """
+
+    logits: torch.Tensor
+    last_hidden_state: torch.Tensor
+
+
+class Table(Protocol):
+    """What is read of a model's table of embeddings, or of its layer that names words."""
+
+    weight: torch.Tensor
+    bias: torch.Tensor
+
+    def __call__(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Look up rows, or name words."""
+
+
 class EmbeddedBatch(NamedTuple):
     """A batch of texts as embeddings.
 
@@ -77,7 +99,9 @@ class EmbeddedBatch(NamedTuple):
     last: torch.Tensor
 
 
-def run_on_embeddings(model: Any, batch: EmbeddedBatch, frame: Frame | None = None) -> Any:
+def run_on_embeddings(
+    model: PreTrainedModel, batch: EmbeddedBatch, frame: Frame | None = None
+) -> Outputs:
     """Return outputs by name of a model, or its part below the head, of embeddings."""
     import torch
 
@@ -87,16 +111,16 @@ def run_on_embeddings(model: Any, batch: EmbeddedBatch, frame: Frame | None = No
     table = model.get_input_embeddings()
     config = model.config
     places = torch.arange(count * width, device=embeddings.device).reshape(count, width)
-    ids = places + len(table.weight)
+    ids = places + n_rows(table)
     ends = last.to(embeddings.device)[:, None]
-    settings: dict[str, Any] = {}
+    settings: dict[str, object] = {}
     if is_encoder_decoder(model) and frame.behind is not None:
         # A model pools the token with this id: each text has its own.
         settings["eos_token_id"] = ids.gather(1, (ends - frame.behind).clamp(min=0))
     padding = getattr(_text_config(config), "pad_token_id", None)
     padding = _NOTHING if padding is None else padding
     ids = ids.masked_fill((places[:1] > ends - frame.pads) & (places[:1] > 0), padding)
-    inputs: dict[str, Any] = {"input_ids": ids, "attention_mask": mask}
+    inputs: dict[str, object] = {"input_ids": ids, "attention_mask": mask}
     if frame.types is not None:
         inputs["token_type_ids"] = _types(ids, ends, *frame.types)
     if "use_cache" in parameters_of(type(model).forward):
@@ -109,11 +133,12 @@ def run_on_embeddings(model: Any, batch: EmbeddedBatch, frame: Frame | None = No
         return run_model(model, **inputs)
 
 
-def run_model(model: Any, **inputs: Any) -> Any:
+def run_model(model: PreTrainedModel, **inputs: object) -> Outputs:
     """Return a model's outputs by name, also if its configuration asks for tuples."""
     # The argument ``return_dict`` would reach the model, and not the parts that it calls.
     with with_values(model.config, {"return_dict": True}):
-        return model(**inputs)
+        outputs: Outputs = model(**inputs)
+    return outputs
 
 
 @cache
@@ -122,9 +147,14 @@ def parameters_of(forward: Callable[..., object]) -> Mapping[str, Parameter]:
     return signature(forward).parameters
 
 
-def is_encoder_decoder(model: Any) -> bool:
+def is_encoder_decoder(model: PreTrainedModel) -> bool:
     """Return whether a model reads a text twice, by an encoder and by a decoder."""
     return bool(getattr(model.config, "is_encoder_decoder", False))
+
+
+def n_rows(table: torch.nn.Module) -> int:
+    """Return the number of tokens in a table of embeddings."""
+    return len(cast("Table", table).weight)
 
 
 def _text_config(config: object) -> object:
@@ -158,7 +188,7 @@ def with_values(owner: object, values: Mapping[str, object]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def replaced(forwards: Mapping[Any, Callable[..., Any]]) -> Iterator[None]:
+def replaced(forwards: Mapping[Any, Callable[..., object]]) -> Iterator[None]:
     """Within the context, modules run these functions as their forward passes."""
     before = {module: vars(module).get("forward") for module in forwards}
     for module, forward in forwards.items():
@@ -174,21 +204,21 @@ def replaced(forwards: Mapping[Any, Callable[..., Any]]) -> Iterator[None]:
 
 
 def _answering(
-    model: Any, ids: torch.Tensor, embeddings: torch.Tensor
-) -> dict[Any, Callable[..., Any]]:
+    model: PreTrainedModel, ids: torch.Tensor, embeddings: torch.Tensor
+) -> dict[torch.nn.Module, Callable[..., object]]:
     """Return forwards with which a model's tables of embeddings return the rows of places."""
     import torch
 
     table = model.get_input_embeddings()
-    size = len(table.weight)
+    size = n_rows(table)
     rows = embeddings.flatten(0, 1)
     tables = [table]
     if is_encoder_decoder(model):  # whose sides may each have one
         same = (part for part in model.modules() if isinstance(part, type(table)))
         tables = [part for part in same if part.weight.shape == table.weight.shape]
 
-    def answering(look_up: Callable[..., Any]) -> Callable[..., Any]:
-        def forward(wanted: torch.Tensor, *more: Any, **options: Any) -> Any:
+    def answering(look_up: Callable[..., Any]) -> Callable[..., object]:
+        def forward(wanted: torch.Tensor, *more: object, **options: object) -> object:
             is_batch = wanted.data_ptr() == ids.data_ptr() and wanted.shape == ids.shape
             if is_batch and isinstance(table, torch.nn.Embedding):
                 return embeddings.clone()  # some models write into what they get

@@ -76,7 +76,7 @@ class _State:
 
     epoch: int
     history: list[dict[str, Any]]
-    scaler: dict[str, Any]
+    scaler: dict[str, object]
     threads: int
     most_tokens: int | None
 
@@ -172,7 +172,7 @@ class TrainingLoop:
                 if self.training.patience is not None and since_best >= self.training.patience:
                     log.info("no better validation loss for %s epochs", self.training.patience)
                     break
-                batches: DataLoader[Any] = DataLoader(
+                batches: DataLoader[Item] = DataLoader(
                     items,  # type: ignore[arg-type]
                     batch_size=self.training.batch_size,
                     sampler=_order(len(items), per_epoch, self.seed, epoch),
@@ -188,7 +188,7 @@ class TrainingLoop:
     def _epoch(
         self,
         epoch: int,
-        batches: DataLoader[Any],
+        batches: DataLoader[Item],
         held_out: list[Item],
         rate_at: Callable[[int], float],
         progress: Progress,

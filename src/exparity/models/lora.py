@@ -9,12 +9,14 @@ import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from exparity.core.errors import InputError, reason_of
 from exparity.models.lookup import not_finite
 
 if TYPE_CHECKING:
+    from peft import PeftModel
+    from peft.tuners.lora import LoraModel
     from transformers import PreTrainedModel
 
 log = logging.getLogger(__name__)
@@ -122,7 +124,7 @@ def with_adapter(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
     """
     import peft
 
-    dtype: Any = model.dtype
+    dtype = model.dtype
     # megatron_config would have peft import a module that the adapter names
     settings = {**read_adapter(folder), "megatron_config": None}
     try:
@@ -142,11 +144,11 @@ def with_adapter(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
         )
     if not_finite(merged):
         raise InputError(f"adapter {folder}: holds values that are not finite")
-    in_dtype: PreTrainedModel = merged.to(dtype)
+    in_dtype: PreTrainedModel = merged.to(dtype)  # type: ignore[arg-type]  # torch's own stub
     return in_dtype
 
 
-def add_adapters(model: PreTrainedModel, lora: Mapping[str, int]) -> Any:
+def add_adapters(model: PreTrainedModel, lora: Mapping[str, int]) -> LoraModel:
     """Put adapters into all linear layers but the output, in place; only they are trained.
 
     The second matrix of each starts at zero, so that an untrained adapter changes nothing. The
@@ -162,8 +164,9 @@ def add_adapters(model: PreTrainedModel, lora: Mapping[str, int]) -> Any:
         return LoraModel(model, LoraConfig(**settings), "default")
 
 
-def merge_adapters(tuned: Any) -> PreTrainedModel:
+def merge_adapters(tuned: LoraModel | PeftModel) -> PreTrainedModel:
     """Add what adapters learnt to the weights, in float32, and return the plain model."""
-    merged: PreTrainedModel = tuned.float().merge_and_unload()
+    tuned.float()
+    merged = cast("PreTrainedModel", tuned.merge_and_unload())
     merged.requires_grad_(True)
     return merged

@@ -14,11 +14,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from exparity.artefacts.lineage import MANIFEST, sha256_of
 from exparity.core.errors import InputError
 from exparity.models.spec import ModelSpec
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig
 
 Record = TypeVar("Record")
 _REFERENCE = "base.json"
@@ -55,7 +58,7 @@ def sync(*paths: Path) -> None:
             os.close(handle)
 
 
-def write_manifest(path: Path, facts: Mapping[str, Any]) -> None:
+def write_manifest(path: Path, facts: Mapping[str, object]) -> None:
     """Write facts and the digests of all other files of the folder, and wait for the disk."""
     folder = path.parent
     files = [file for file in sorted(folder.rglob("*")) if file.is_file() and file != path]
@@ -106,7 +109,7 @@ def read_record(folder: Path, name: str, kind: Callable[..., Record]) -> Record 
         raise InputError(f"checkpoint {folder}: {name} is damaged; run again") from error
 
 
-def write_record(folder: Path, name: str, facts: Mapping[str, Any]) -> None:
+def write_record(folder: Path, name: str, facts: Mapping[str, object]) -> None:
     """Write a file of a checkpoint's folder, for :func:`read_record`."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
@@ -130,7 +133,7 @@ def _digests(path: Path, times: frozenset[tuple[Path, int]]) -> dict[str, str]:
     return dict(read_verified(path)["files"])
 
 
-def _digest(contents: Mapping[str, Any]) -> str:
+def _digest(contents: Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()
 
 
@@ -143,7 +146,9 @@ class Reference(NamedTuple):
     digest: str | None  # of a folder, by its files' names, sizes and ends; None of the Hub
 
 
-def write_reference(folder: Path, spec: ModelSpec, config: Any, max_length: int) -> None:
+def write_reference(
+    folder: Path, spec: ModelSpec, config: PreTrainedConfig, max_length: int
+) -> None:
     """Write a reference to the model of a spec into a folder."""
     source = str(spec.checkpoint)
     commit: str | None = config._commit_hash

@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from exparity.core.errors import InputError, shown
 
 if TYPE_CHECKING:
     import torch
+    from transformers import PreTrainedModel
 
 STRATEGIES = ("auto", "balanced", "balanced_low_0", "sequential")
 """Ways in which accelerate fills devices, as transformers names them."""
@@ -38,7 +39,7 @@ class Placement:
 
     @classmethod
     def read(
-        cls, device_map: str | Mapping[str, Any] | None, max_memory: str | None
+        cls, device_map: str | Mapping[str, str | int] | None, max_memory: str | None
     ) -> Placement | None:
         """Return the placement that two arguments describe; None without a map.
 
@@ -95,7 +96,7 @@ def is_spread(model: torch.nn.Module) -> bool:
     return any(hasattr(module, "_hf_hook") for module in model.modules())
 
 
-def require_whole(model: Any, what: str) -> None:
+def require_whole(model: PreTrainedModel, what: str) -> None:
     """Refuse a model that is spread over devices for something that needs all weights at hand."""
     if is_spread(model):
         raise InputError(
@@ -111,7 +112,7 @@ def without_gradients(model: torch.nn.Module) -> AbstractContextManager[None]:
     return torch.no_grad() if is_spread(model) else torch.inference_mode()
 
 
-def save_weights(model: Any, folder: Path) -> None:
+def save_weights(model: PreTrainedModel, folder: Path) -> None:
     """Save a model, also one whose weights do not fit into memory together."""
     if not is_spread(model):
         model.save_pretrained(folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -144,7 +144,7 @@ def _opening(spec: PromptSpec) -> list[dict[str, str]]:
 def _rendered(tokenizer: PreTrainedTokenizerFast, messages: list[dict[str, str]]) -> str:
     """Return messages in the tokenizer's chat template, up to where the model answers."""
     try:
-        rendered: Any = tokenizer.apply_chat_template(
+        rendered = tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
         )
     except Exception as error:  # a template is a program of the checkpoint's
@@ -198,7 +198,7 @@ def _encoded(
     """Yield ids, special tokens, offsets and tokens of the text, of each text in its prompt."""
     if not strings:
         return
-    encoded: Any = tokenizer(
+    encoded = tokenizer(
         [prompt.around(string) for string in strings],
         add_special_tokens=prompt.special,
         return_offsets_mapping=True,
@@ -225,7 +225,7 @@ def label_tokens(
 ) -> list[int]:
     """Return the token that begins each class's word where it follows the prompt."""
     probes = [prompt.around(probe) for probe in _PROBES]
-    encoded: Any = tokenizer(
+    encoded = tokenizer(
         probes, add_special_tokens=prompt.special, return_special_tokens_mask=True, verbose=False
     )
     before = encoded["input_ids"]

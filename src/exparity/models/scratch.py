@@ -11,7 +11,8 @@ from exparity.models.heads import Head, new_head
 from exparity.models.spec import ModelSpec
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 
 _USUAL = ("bert", "roberta", "gpt2", "ola", "distilbert", "electra")
 _ROLES = ("pad", "bos", "eos", "cls", "sep")
@@ -74,7 +75,7 @@ def _has_token_types(spec: ModelSpec) -> bool:
     return int({**known, **spec.size}.get("type_vocab_size", 0)) > 1
 
 
-def _wordpiece(specials: list[str], texts: Sequence[str], vocab_size: int) -> Any:
+def _wordpiece(specials: list[str], texts: Sequence[str], vocab_size: int) -> Tokenizer:
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
     core = Tokenizer(models.WordPiece(unk_token="[UNK]"))
@@ -96,7 +97,7 @@ def _wordpiece(specials: list[str], texts: Sequence[str], vocab_size: int) -> An
     return clean
 
 
-def _byte_level_bpe(specials: list[str], texts: Sequence[str], vocab_size: int) -> Any:
+def _byte_level_bpe(specials: list[str], texts: Sequence[str], vocab_size: int) -> Tokenizer:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
     core = Tokenizer(models.BPE())
@@ -113,7 +114,9 @@ def _byte_level_bpe(specials: list[str], texts: Sequence[str], vocab_size: int) 
     return core
 
 
-def random_model(spec: ModelSpec, tokenizer: Any, labels: Sequence[str]) -> PreTrainedModel:
+def random_model(
+    spec: ModelSpec, tokenizer: PreTrainedTokenizerFast, labels: Sequence[str]
+) -> PreTrainedModel:
     """Build a classifier with random weights from torch's current generator."""
     ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in _ROLES}
     known = {key: token_id for key, token_id in ids.items() if token_id is not None}
@@ -134,19 +137,28 @@ def check_buildable(spec: ModelSpec) -> None:
             on_meta(head.auto_class, config)
 
 
+def _usual(architecture: str) -> PreTrainedConfig | None:
+    """Return the configuration that a family has by default; None of an unknown family."""
+    from exparity.models.auto import AutoConfig
+
+    try:
+        usual: PreTrainedConfig = AutoConfig.for_model(architecture)
+    except ValueError:
+        return None
+    return usual
+
+
 def _configured(
-    spec: ModelSpec, settings: Mapping[str, Any], labels: Sequence[str]
-) -> tuple[Head, Any]:
+    spec: ModelSpec, settings: Mapping[str, object], labels: Sequence[str]
+) -> tuple[Head, PreTrainedConfig]:
     """Return the head of a spec, and the configuration of its model."""
     from exparity.models.auto import AutoConfig
 
     architecture = spec.architecture or ""
     head = new_head(spec.head)
-    known = head.auto_class._model_mapping
-    usual: Any = None
-    with suppress(ValueError):
-        usual = AutoConfig.for_model(architecture)
-    if type(usual) not in known:
+    known: Any = head.auto_class._model_mapping
+    usual = _usual(architecture)
+    if usual is None or type(usual) not in known:
         hint = did_you_mean(architecture, _USUAL)
         raise InputError(f"unknown architecture '{architecture}'; {hint}")
     for key in spec.size:  # transformers would keep these, without an effect

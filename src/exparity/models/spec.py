@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from annotated_types import MinLen
 from pydantic import model_validator
@@ -58,7 +58,7 @@ class ModelSettings(Settings):
     checkpoint: str | None = None
     revision: str | None = None
     architecture: str | None = None
-    size: Mapping[str, Any] = {}
+    size: Mapping[str, object] = {}
     vocab_size: Annotated[int, Range(at_least=300, at_most=_MOST)] = 8000
     scheme: Literal["all", "embedding", "embedding_reinitialised", "classification"] = "all"
     head: str = "sequence"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -38,6 +38,12 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 
+Check = Callable[
+    ["PreTrainedModel", "PreTrainedTokenizerFast", Sequence[str | tuple[str, str]]], None
+]
+"""Refuses a model, by a few texts, before it is trained."""
+
+
 @dataclass(frozen=True)
 class Trained:
     """A fine-tuned classifier with its tokenizer, its history and its head."""
@@ -58,7 +64,7 @@ def finetune(
     device: str = "auto",
     prompt: PromptSpec | None = None,
     templates: Sequence[str] = (),
-    check: Callable[[Any, Any, Sequence[str | tuple[str, str]]], None] | None = None,
+    check: Check | None = None,
     team: Team | None = None,
     placement: Placement | None = None,
     train_together: Callable[[], None] | None = None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -48,8 +47,8 @@ class ForesightRow:
 
 
 def read_foresights(
-    path: Path, design: Design, *others: tuple[str | Path, Mapping[str, Any]]
-) -> Lookup[tuple[int, Foresight]]:
+    path: Path, design: Design, *others: tuple[str | Path, Mapping[str, object]]
+) -> Lookup[str, tuple[int, Foresight]]:
     """Read the target and the foresight of each text by its id, drawn in one way.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -18,10 +18,11 @@ from exparity.stats.causal_bias import CounterfactualPrediction
 from exparity.types import Example
 
 _CELL = ("dataset", "model", "seed")
+Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-def require_same_cell(*inputs: tuple[str | Path, Mapping[str, Any]]) -> None:
+def require_same_cell(*inputs: tuple[str | Path, Mapping[str, object]]) -> None:
     """Refuse inputs of different datasets, models or seeds."""
     for name in _CELL:
         named = [(source, ids[name]) for source, ids in inputs if name in ids]
@@ -34,25 +35,25 @@ def require_same_cell(*inputs: tuple[str | Path, Mapping[str, Any]]) -> None:
                 )
 
 
-class Lookup(dict[Any, Value]):
+class Lookup(dict[Key, Value]):
     """The content of an input by key, such as the id of an example; a missing one is refused."""
 
-    def __init__(self, source: str | Path, what: str, content: Iterable[tuple[Any, Value]]) -> None:
+    def __init__(self, source: str | Path, what: str, content: Iterable[tuple[Key, Value]]) -> None:
         super().__init__(content)
         self._named = f"{source}: has no {what}"
 
-    def __missing__(self, key: object) -> Value:
+    def __missing__(self, key: Key) -> Value:
         raise InputError(f"{self._named} '{key}'; give files that belong together")
 
 
 def read_all(
     artefact: str,
     paths: Sequence[Path],
-    *others: tuple[str | Path, Mapping[str, Any]],
+    *others: tuple[str | Path, Mapping[str, object]],
     over: Sequence[str] = (),
 ) -> Iterator[tuple[pa.Table, Provenance]]:
     """Read artefacts of one cell, whose ids in ``over`` may differ; ``others`` are of the same."""
-    first: tuple[tuple[Path, Mapping[str, Any]], ...] = ()
+    first: tuple[tuple[Path, Mapping[str, object]], ...] = ()
     for path in paths:
         table, metadata = read_artefact(path, artefact)
         shared = {name: value for name, value in cell_of(metadata).items() if name not in over}
@@ -116,7 +117,7 @@ def scored_of(metadata: Provenance) -> Ids:
     return metadata.ids.only("method", "metric")
 
 
-def key_of(example: Example) -> dict[str, Any]:
+def key_of(example: Example) -> dict[str, object]:
     """Return the values of the columns :data:`~exparity.artefacts.columns.KEY` of an example."""
     return {column.name: getattr(example, column.name) for column in KEY}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -62,7 +61,10 @@ class Skill(Quantity):
         steps: Mapping[Scale, Sequence[Step] | FloatArray],
         groups: Sequence[str],
         least_room: float = LEAST_ROOM,
-        **facts: Any,
+        *,
+        flags: Sequence[str] = (),
+        claims_means: bool = True,
+        counting: FloatArray | None = None,
     ) -> Skill:
         """Return a skill by the steps of its texts.
 
@@ -79,7 +81,7 @@ class Skill(Quantity):
             )
             for scale, pairs in arrays.items()
         }
-        return cls(values, arrays, groups, least_room > 0, **facts)
+        return cls(values, arrays, groups, least_room > 0, flags, claims_means, counting)
 
     def among(self, chosen: BoolArray) -> Skill:
         """Return the skill of some of its (n,) texts."""

@@ -83,7 +83,7 @@ def random_by(paths: Sequence[Path] | None, *names: str) -> dict[tuple[str, ...]
     return {tuple(str(scores.metadata.ids[name]) for name in names): scores for scores in read}
 
 
-def _means(path: Path, table: pa.Table) -> Lookup[float]:
+def _means(path: Path, table: pa.Table) -> Lookup[str, float]:
     """Return the mean score of each example's random explanations; NaN where one of them is."""
     keys = np.asarray(table.column("example_id").to_pylist(), dtype=str)
     examples, owners = np.unique(keys, return_inverse=True)

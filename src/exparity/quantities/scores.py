@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from exparity.artefacts.columns import Examples, laid
 from exparity.artefacts.ids import Ids, Provenance
@@ -153,12 +153,12 @@ class Scores:
         return [self.examples.ids[place] for place in cell.places]
 
     @cached_property
-    def groups(self) -> np.ndarray[Any, Any]:
+    def groups(self) -> NDArray[np.object_]:
         """(n,) group of each example."""
         return np.array(self.examples.groups, dtype=object)
 
     @cached_property
-    def sets(self) -> np.ndarray[Any, Any]:
+    def sets(self) -> NDArray[np.object_]:
         """(n,) matched set of each example, None for one without."""
         return np.array(self.examples.sets, dtype=object)
 

@@ -176,7 +176,7 @@ class Scoring:
         )
 
     @cached_property
-    def _foresights(self) -> Lookup[tuple[int, Foresight]]:
+    def _foresights(self) -> Lookup[str, tuple[int, Foresight]]:
         """Class and foresight of each text, of the metric's units and draws."""
         if not self.foresight:
             raise InputError(f"metric {self.metric.id}: name the classifier's --foresight")
@@ -202,7 +202,7 @@ class Scoring:
         return foresights
 
     @cached_property
-    def _decisions(self) -> Lookup[int]:
+    def _decisions(self) -> Lookup[str, int]:
         """Class that the classifier predicts for each text."""
         if not self.predictions:
             raise InputError(f"metric {self.metric.id}: name the classifier's --predictions")

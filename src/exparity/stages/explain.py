@@ -138,7 +138,9 @@ class ChosenTexts:
             (checkpoint, checkpoint_ids(checkpoint)),
         )
         columns = (table.column(name).to_pylist() for name in ("example_id", "predicted"))
-        predicted = Lookup[int](predictions, "prediction of example", zip(*columns, strict=True))
+        predicted = Lookup[str, int](
+            predictions, "prediction of example", zip(*columns, strict=True)
+        )
         chosen: Sequence[Example] = prepared.examples
         if choice.examples == "correct":
             chosen = [e for e in chosen if predicted[e.example_id] == e.label]

@@ -220,7 +220,7 @@ def _check_untrained(
     from exparity.engine.loading import load_classifier
     from exparity.engine.preflight import check_function
 
-    if head_of(model.config).id != SEQUENCE:
+    if head_of(model.config).head_id != SEQUENCE:
         return
     classifier = load_classifier((copy.deepcopy(model), tokenizer), "cpu")
     ids = [encoding.token_ids for encoding in classifier.encode(texts)]

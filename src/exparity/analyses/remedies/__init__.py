@@ -202,7 +202,7 @@ class _Study:
         ]
 
     @cached_property
-    def examples(self) -> Lookup[Example]:
+    def examples(self) -> Lookup[str, Example]:
         """The test texts by id."""
         prepared = read_prepared(self.data, "test")
         content = ((example.example_id, example) for example in prepared.examples)

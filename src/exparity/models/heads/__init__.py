@@ -7,20 +7,22 @@ the module that is trained, and files that are saved beside the weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Union
 
 from exparity.core.errors import InputError
-from exparity.core.registry import Registry
+from exparity.core.registry import Registered, Registry
 from exparity.models.lookup import EmbeddedBatch, Frame, run_model, run_on_embeddings
 from exparity.models.prompts import Prompt, PromptSpec
 from exparity.types import Facts
 
 if TYPE_CHECKING:
     import torch
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
+
+    from exparity.models.auto import AutoClass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,29 +38,41 @@ class HeadFacts(Facts):
     prompted: bool = False
 
 
+@dataclass(frozen=True)
+class WrittenConfig:
+    """What a config.json says of a classifier's outputs, as transformers names it."""
+
+    architectures: list[str] | None
+    num_labels: int
+    id2label: Mapping[int, str]
+    problem_type: str | None
+
+
 HEADS: Registry[HeadFacts] = Registry("head", "exparity.models.heads", HeadFacts)
+ClassifierConfig = Union["PreTrainedConfig", WrittenConfig]
 SEQUENCE = "sequence"
 LABEL_WORDS = "label_words"
 _KEY = "exparity_head"
 """Entry of a checkpoint's configuration that names its kind; sequence classifiers have none."""
 
 
-def head(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a kind of classifier under ``id`` with its :class:`HeadFacts`.
+def head(head_id: str, **facts: object) -> Callable[[Registered], Registered]:
+    """Register a kind of classifier under ``head_id`` with its :class:`HeadFacts`.
 
     The class must be a subclass of :class:`Head`.
     """
-    return HEADS.register(id, **facts)
+    return HEADS.register(head_id, **facts)
 
 
-def new_head(id: str, label: str | None = None) -> Head:
+def new_head(head_id: str, label: str | None = None) -> Head:
     """Return a head of a registered kind, for one label of several if it is named."""
-    new: Head = HEADS.get(id).function()
-    new.id, new.label = id, label
+    new: Head = HEADS.get(head_id).function()
+    new.head_id = head_id
+    new.label = label
     return new
 
 
-def head_of(config: Any) -> Head:
+def head_of(config: object) -> Head:
     """Return the head of the kind that a checkpoint's configuration names."""
     return new_head(getattr(config, _KEY, SEQUENCE))
 
@@ -69,7 +83,7 @@ class Head:
     The default is a model of transformers whose outputs have ``logits`` of the classes.
 
     Attributes:
-        id: of its kind.
+        head_id: id of its kind.
         prompt: the frame around every text; none if None.
         absent_id: token that stands for absent tokens; left to the tokenizer if None.
         label: of a model of several labels, the one that is explained; all if None.
@@ -78,7 +92,7 @@ class Head:
             :meth:`mass`.
     """
 
-    id: str
+    head_id: str
     prompt: Prompt | None = None
     absent_id: int | None = None
     label: str | None = None
@@ -86,13 +100,15 @@ class Head:
     answers_freely: bool = False
 
     @property
-    def auto_class(self) -> Any:
+    def auto_class(self) -> AutoClass:
         """The Auto class of transformers that loads and builds its models."""
         from exparity.models.auto import auto_class
 
-        return auto_class(HEADS.get(self.id).facts.auto)
+        return auto_class(HEADS.get(self.head_id).facts.auto)
 
-    def require(self, name: str, config: Any, labels: Sequence[str] | None = None) -> None:
+    def require(
+        self, name: str, config: ClassifierConfig, labels: Sequence[str] | None = None
+    ) -> None:
         """Refuse a checkpoint that cannot be used as it is.
 
         Args:
@@ -111,9 +127,9 @@ class Head:
             InputError: names the model to load instead.
         """
 
-    def settings(self, labels: Sequence[str]) -> dict[str, Any]:
+    def settings(self, labels: Sequence[str]) -> dict[str, object]:
         """Return the entries of the configuration of a model with these classes."""
-        kind = {} if self.id == SEQUENCE else {_KEY: self.id}
+        kind = {} if self.head_id == SEQUENCE else {_KEY: self.head_id}
         return {
             "num_labels": len(labels),
             "id2label": dict(enumerate(labels)),
@@ -122,13 +138,13 @@ class Head:
             **kind,
         }
 
-    def keeps_outputs(self, config: Any) -> bool:
+    def keeps_outputs(self, config: ClassifierConfig) -> bool:
         """Return whether the outputs of a checkpoint are no classes, and must not be renamed."""
         return False
 
-    def class_names(self, config: Any) -> tuple[str, ...]:
+    def class_names(self, config: ClassifierConfig) -> tuple[str, ...]:
         """Return the names of the classes of a configuration in the order of the logits."""
-        names: dict[Any, str] = dict(getattr(config, "id2label", None) or {})
+        names: dict[object, str] = dict(getattr(config, "id2label", None) or {})
         return tuple(str(names.get(i, i)) for i in range(int(config.num_labels or 0)))
 
     def logits(self, model: PreTrainedModel, batch: EmbeddedBatch) -> torch.Tensor:
@@ -162,7 +178,9 @@ class Head:
             InputError: words, template or absent token do not fit the tokenizer, or the kind of
                 classifier has no prompt.
         """
-        raise InputError(f"head {self.id}: takes no prompt; leave it out, or set head: label_words")
+        raise InputError(
+            f"head {self.head_id}: takes no prompt; leave it out, or set head: label_words"
+        )
 
     def write(self, folder: Path) -> None:
         """Save facts that are not in the weights, the configuration or the tokenizer."""

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from exparity.core.errors import InputError
-from exparity.models.heads import Head, head
-from exparity.models.lookup import EmbeddedBatch, is_encoder_decoder, run_model, run_on_embeddings
+from exparity.models.heads import ClassifierConfig, Head, head
+from exparity.models.lookup import (
+    EmbeddedBatch,
+    Table,
+    is_encoder_decoder,
+    run_model,
+    run_on_embeddings,
+)
 from exparity.models.manifest import read_record, write_record
 from exparity.models.prompts import Prompt, PromptSpec, absent_token, label_tokens
 
@@ -79,7 +85,9 @@ class LabelWords(Head):
         self.bias = facts.bias
         self.absent_id = facts.absent_id
 
-    def require(self, name: str, config: Any, labels: Sequence[str] | None = None) -> None:
+    def require(
+        self, name: str, config: ClassifierConfig, labels: Sequence[str] | None = None
+    ) -> None:
         """See :meth:`Head.require`."""
         held = config.architectures or []
         if held and not any(a.endswith(("ForCausalLM", "LMHeadModel")) for a in held):
@@ -97,14 +105,14 @@ class LabelWords(Head):
                 "AutoModelForCausalLM"
             )
 
-    def class_names(self, config: Any) -> tuple[str, ...]:
+    def class_names(self, config: ClassifierConfig) -> tuple[str, ...]:
         """See :meth:`Head.class_names`."""
         return tuple(self.spec.words)
 
     def logits(self, model: PreTrainedModel, batch: EmbeddedBatch) -> torch.Tensor:
         """See :meth:`Head.logits`."""
         hidden = _last_hidden(model, batch)
-        table: Any = model.get_output_embeddings()
+        table = cast("Table", model.get_output_embeddings())
         ids = self.token_ids
         weight = table.weight
         # A matrix product may round a row otherwise in other company; a sum of its own does not.
@@ -146,7 +154,7 @@ class LabelWords(Head):
             def forward(
                 self, input_ids: torch.Tensor, attention_mask: torch.Tensor, labels: torch.Tensor
             ) -> SequenceClassifierOutput:
-                base: Any = self.model.base_model
+                base = self.model.base_model
                 ids = token_ids.to(input_ids.device)
                 hidden = base(
                     input_ids=input_ids, attention_mask=attention_mask, use_cache=False
@@ -167,11 +175,12 @@ class LabelWords(Head):
         return Trained()
 
 
-def _last_hidden(model: Any, batch: EmbeddedBatch) -> torch.Tensor:
+def _last_hidden(model: PreTrainedModel, batch: EmbeddedBatch) -> torch.Tensor:
     """Return the (b, h) last hidden states of the texts' last tokens."""
     import torch
 
-    hidden = run_on_embeddings(model.base_model, batch).last_hidden_state
+    body = cast("PreTrainedModel", model.base_model)
+    hidden = run_on_embeddings(body, batch).last_hidden_state
     places = torch.arange(len(batch.last), device=hidden.device)
     rows: torch.Tensor = hidden[places, batch.last.to(hidden.device)]
     return rows
@@ -179,7 +188,7 @@ def _last_hidden(model: Any, batch: EmbeddedBatch) -> torch.Tensor:
 
 def _of_vocabulary(model: PreTrainedModel, hidden: torch.Tensor) -> torch.Tensor:
     """Return the logits of all words at hidden states."""
-    table: Any = model.get_output_embeddings()
+    table = cast("Table", model.get_output_embeddings())
     return _settled(model, table(hidden.to(table.weight.device)).float())
 
 

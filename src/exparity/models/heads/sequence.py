@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from exparity.core.errors import InputError, name_list
 from exparity.models.class_names import class_index, in_order_of_outputs, output_names
-from exparity.models.heads import Head, head
+from exparity.models.heads import ClassifierConfig, Head, head
 
 if TYPE_CHECKING:
     import torch
@@ -31,31 +31,32 @@ class SequenceHead(Head):
     against 0. Labels that do not exclude one another have a probability each, σ(z).
     """
 
-    def single_output(self, config: Any) -> int | None:
+    def single_output(self, config: ClassifierConfig) -> int | None:
         """Return the index of the output that is explained against 0; None if all are classes."""
         if config.num_labels == 1:
             return 0
         label = self.label or getattr(config, LABEL, None)
         if label is None:
             return None
-        names = [str(config.id2label[i]) for i in range(config.num_labels)]
         if config.problem_type != _SEVERAL:
             raise InputError(
                 f"label '{label}': the outputs are classes of which a text has one; leave it out"
             )
-        return class_index(label, names, f"label '{label}'")
+        return class_index(label, super().class_names(config), f"label '{label}'")
 
-    def keeps_outputs(self, config: object) -> bool:
+    def keeps_outputs(self, config: ClassifierConfig) -> bool:
         """See :meth:`Head.keeps_outputs`."""
         return self.single_output(config) is not None
 
-    def class_names(self, config: object) -> tuple[str, ...]:
+    def class_names(self, config: ClassifierConfig) -> tuple[str, ...]:
         """See :meth:`Head.class_names`."""
         names = super().class_names(config)
         alone = self.single_output(config)
         return names if alone is None else (f"not {names[alone]}", names[alone])
 
-    def require(self, name: str, config: Any, labels: Sequence[str] | None = None) -> None:
+    def require(
+        self, name: str, config: ClassifierConfig, labels: Sequence[str] | None = None
+    ) -> None:
         """See :meth:`Head.require`."""
         architectures = config.architectures or []
         if not any(a.endswith("ForSequenceClassification") for a in architectures):
@@ -90,7 +91,7 @@ class SequenceHead(Head):
                     "table: `labels`)"
                 )
             return
-        outputs = output_names(config.id2label)
+        outputs = output_names(config.id2label or {})
         if outputs is not None and in_order_of_outputs(outputs, labels, where) != tuple(labels):
             raise InputError(
                 f"{where}: its classes are {name_list(outputs)}, in this order, and those of the "
@@ -133,8 +134,8 @@ class SequenceHead(Head):
         return torch.stack([torch.zeros_like(output), output], dim=-1)
 
 
-def _check_outputs(where: str, config: Any) -> None:
-    if config.num_labels < 1 or config.problem_type == "regression":
+def _check_outputs(where: str, config: ClassifierConfig) -> None:
+    if (config.num_labels or 0) < 1 or config.problem_type == "regression":
         raise InputError(
             f"{where}: predicts numbers (problem_type regression), not classes; take a classifier, "
             "or correct problem_type in config.json if it is one"

@@ -1,0 +1,128 @@
+"""Attention with keys that are filled up gives what it gives without, in any company."""
+
+import copy
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch.nn import functional as F
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from exparity.engine.attention import filled_up
+from exparity.engine.classifier import Classifier
+
+ENCODER = SimpleNamespace(is_causal=False)
+DECODER = SimpleNamespace(is_causal=True)
+LENGTHS = [3, 8, 15, 16, 17, 21, 25, 31, 32, 45, 130]
+N_TEXTS, HEADS, UNITS = 5, 3, 8
+
+
+@pytest.fixture(params=LENGTHS)
+def states(request):
+    """Queries, keys and values of texts of one length, laid out as models lay them out."""
+    generator = torch.Generator().manual_seed(request.param)
+    shape = N_TEXTS, request.param, HEADS, UNITS
+    return [torch.randn(shape, generator=generator).bfloat16().transpose(1, 2) for _ in range(3)]
+
+
+@pytest.fixture
+def widths(monkeypatch):
+    """The numbers of keys that torch's attention is called with."""
+    calls = []
+    attend = F.scaled_dot_product_attention
+
+    def noted(query, key, *rest, **options):
+        calls.append(key.shape[2])
+        return attend(query, key, *rest, **options)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", noted)
+    return calls
+
+
+def attended(module, states, mask=None, **options):
+    return ALL_ATTENTION_FUNCTIONS["sdpa"](module, *states, mask, **options)[0]
+
+
+def exact(states):
+    doubled = (part.double() for part in states)
+    return F.scaled_dot_product_attention(*doubled).transpose(1, 2)
+
+
+@torch.no_grad()
+def test_it_is_as_near_to_exact_attention(states):
+    expected = exact(states)
+    plain = (attended(ENCODER, states) - expected).abs().max()
+    with filled_up():
+        filled = attended(ENCODER, states)
+    assert filled.shape == expected.shape
+    assert filled.dtype == torch.bfloat16
+    assert (filled - expected).abs().max() <= 1.5 * plain
+
+
+@torch.no_grad()
+def test_a_text_has_the_same_bits_alone_as_among_others(states):
+    with filled_up():
+        together = attended(ENCODER, states)
+        for place in range(N_TEXTS):
+            alone = attended(ENCODER, [part[place : place + 1] for part in states])
+            assert torch.equal(alone[0], together[place])
+
+
+@torch.no_grad()
+def test_keys_are_filled_up_to_whole_vectors_where_many_are_missing(states, widths):
+    length = states[0].shape[2]
+    with filled_up():
+        attended(ENCODER, states)
+    rest = length % 16
+    assert widths == [length + 16 - rest if rest > 4 else length]
+
+
+def as_float32(states):
+    return [part.float() for part in states]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("change", ["float32", "causal", "masked"])
+def test_the_rest_stays_as_it_is(change, states, widths):
+    """Attention in float32, of models that look back alone, and of masked texts."""
+    length = states[0].shape[2]
+    module = DECODER if change == "causal" else ENCODER
+    states = as_float32(states) if change == "float32" else states
+    mask = states[0].new_zeros(1, 1, 1, length) if change == "masked" else None
+    expected = attended(module, states, mask)
+    with filled_up():
+        assert torch.equal(attended(module, states, mask), expected)
+    assert widths == [length, length]
+
+
+@torch.no_grad()
+def test_nothing_is_filled_up_after_the_context(states, widths):
+    with filled_up():
+        pass
+    attended(ENCODER, states)
+    assert widths == [states[0].shape[2]]
+
+
+def test_gradients_are_left_as_they_are(states, widths):
+    length = states[0].shape[2]
+    with filled_up():
+        attended(ENCODER, [part.clone().requires_grad_(True) for part in states])
+    assert widths == [length]
+
+
+def test_a_classifier_in_bfloat16_fills_up(trained, widths):
+    """And one in float32 does not."""
+    exact_one, texts, _ = trained
+    coarse = Classifier(
+        copy.deepcopy(exact_one.model).bfloat16(),
+        exact_one.tokenizer,
+        device=exact_one.device,
+        max_length=exact_one.max_length,
+    )
+    widths.clear()  # from the trial of new classifiers
+    exact_one.predict_proba(texts)
+    plain = set(widths)
+    widths.clear()
+    coarse.predict_proba(texts)
+    assert plain == {len(encoding) for encoding in coarse.encode(texts)}
+    assert set(widths) == {n if n % 16 <= 4 else n + 16 - n % 16 for n in plain}

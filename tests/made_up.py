@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from exparity.analyses.positive_control import control_power
 from exparity.analyses.ranking import rank_methods
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, write_artefact
@@ -185,6 +186,9 @@ def _over_all(results: Results, dataset: str, model: str) -> None:
         row | {"d_ci_low": row["cohens_d"] - 0.2, "d_ci_high": row["cohens_d"] + 0.2}
         for row in read_artefact(outputs[0], "tests")[0].to_pylist()
     ]
+    if limits := results.of_model("removal_limits", dataset, model):
+        control = results.root / f"positive_control/{dataset}/{model}.parquet"
+        control_power(given[0], None, control, limits)
     outputs[0].unlink()  # what a later job has written stays
     results.write("tests", rows, dataset, model)
 

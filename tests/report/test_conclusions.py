@@ -294,6 +294,7 @@ def foreseen(tmp_path_factory):
         """The study in whose groups worsenings from these shares on are found; None: not any."""
         rows = [
             {
+                "witness": "forward_simulation",
                 **vars(PlantedGap(*GROUPS, worse, share)), **Design("word")._asdict(),
                 "p": 0.0 if least is not None and share >= least else 1.0,
             }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from exparity.stats.crossed import crossed_tests
-from exparity.stats.planted import planted_gaps
+from exparity.stats.planted import planted_gaps, spoilt_scores
 from exparity.stats.samples import GroupedTexts
 
 GROUPS = ["a"] * 80 + ["b"] * 80
@@ -19,8 +19,12 @@ def scores(level_a=0.8, level_b=0.8, n=160, seeds=4):
     return levels + 0.1 * rng.normal(size=(seeds, n)), 0.2 * rng.normal(size=(seeds, n))
 
 
+def gaps_of(good, random, texts, **options):
+    return planted_gaps(spoilt_scores(good, random, texts), texts, **options)
+
+
 def test_a_worsening_of_each_group_is_found_and_a_tiny_one_is_not():
-    gaps = planted_gaps(*scores(), TEXTS, shares=(1 / 80, 0.3), draws=5)
+    gaps = gaps_of(*scores(), TEXTS, shares=(1 / 80, 0.3), draws=5)
     by_place = {(gap.worse_group, gap.share): gap for gap in gaps}
     assert by_place["a", 0.3].p < 0.001
     assert by_place["b", 0.3].p < 0.001
@@ -31,7 +35,7 @@ def test_a_worsening_of_each_group_is_found_and_a_tiny_one_is_not():
 
 def test_a_whole_group_at_random_is_the_gap_to_random_explanations():
     good, random = scores()
-    gaps = planted_gaps(good, random, TEXTS, shares=(1.0,), draws=2)
+    gaps = gaps_of(good, random, TEXTS, shares=(1.0,), draws=2)
     mixed = np.concatenate([random[:, :80], good[:, 80:]], axis=1)
     (expected,) = crossed_tests([*mixed], GROUPS, ORDER)
     assert gaps[0].worse_group == "a"
@@ -41,7 +45,7 @@ def test_a_whole_group_at_random_is_the_gap_to_random_explanations():
 
 def test_a_gap_of_the_control_hides_a_worsening_of_the_better_group():
     """What favours the worsened group all the same is not found, however small its p-value."""
-    gaps = planted_gaps(*scores(0.8, 0.3), TEXTS, shares=(0.1,), draws=5)
+    gaps = gaps_of(*scores(0.8, 0.3), TEXTS, shares=(0.1,), draws=5)
     better, worse = gaps
     assert better.worse_group == "a"
     assert better.control_p < 0.001
@@ -54,20 +58,20 @@ def test_undefined_scores_and_a_group_without_texts():
     good, random = scores()
     good[:, ::2] = np.nan
     random[:, ::2] = np.nan
-    assert planted_gaps(good, random, TEXTS, shares=(0.5,), draws=3)[0].p < 0.01
+    assert gaps_of(good, random, TEXTS, shares=(0.5,), draws=3)[0].p < 0.01
     with_empty = GroupedTexts.of(GROUPS, ("a", "b", "c"), None)
-    gaps = planted_gaps(good, random, with_empty, shares=(0.5,), draws=3)
+    gaps = gaps_of(good, random, with_empty, shares=(0.5,), draws=3)
     assert np.isnan([gap.p for gap in gaps if gap.group_b == "c"]).all()
 
 
 def test_matched_sets_and_several_groups():
     good, random = scores()
     sets = [f"{i % 80}" for i in range(160)]
-    alone = planted_gaps(good, random, GroupedTexts.of(GROUPS, ORDER, sets), shares=(0.3,), draws=3)
+    alone = gaps_of(good, random, GroupedTexts.of(GROUPS, ORDER, sets), shares=(0.3,), draws=3)
     groups = [*GROUPS, *["c"] * 10]
     wider = [np.hstack([part, part[:, :10]]) for part in (good, random)]
     three_groups = GroupedTexts.of(groups, ("a", "b", "c"), None)
-    together = planted_gaps(*wider, three_groups, shares=(0.3,), draws=3)
+    together = gaps_of(*wider, three_groups, shares=(0.3,), draws=3)
     assert [(gap.group_a, gap.group_b) for gap in together[::2]] == [
         ("a", "b"), ("a", "c"), ("b", "c"),
     ]  # fmt: skip

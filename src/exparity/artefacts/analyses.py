@@ -53,6 +53,20 @@ def where_methods_compete(
     return dict(settings) if len(experiment.methods) > 1 else None
 
 
+def metrics_with_limits(experiment: ExperimentView, dataset: str) -> list[str]:
+    """Return the metrics of a dataset that take units, where their limits are searched.
+
+    Without a wish of the config, that is where no metric comes first that needs no limits.
+    """
+    controls = experiment.config.controls
+    searches = controls.reference.enabled
+    if searches is None:
+        searches = not experiment.metrics_that_need("foresight", dataset)
+    if not (searches and controls.random.draws):
+        return []
+    return experiment.metrics_that_need("removal", dataset)
+
+
 @dataclass(frozen=True)
 class Findings:
     """Section of an analysis in the report.

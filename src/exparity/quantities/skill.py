@@ -76,7 +76,7 @@ def skill_of(
         ]
         groups = table.column("group").to_pylist()
         if is_drawn:
-            return _of_drawn(by_text, groups, higher_is_better)
+            return _of_drawn(by_text, groups)
         return _of_removal([*_falls(table)], by_text, groups)
     if kind == "draws":
         return _of_draws(table, random.table, higher_is_better)
@@ -85,23 +85,28 @@ def skill_of(
     return None
 
 
-def _of_drawn(
-    limits: Sequence[Limits], groups: Sequence[str], higher_is_better: bool
-) -> Skill | None:
-    """Return the skill of the first random order of each text, within those that others leave."""
-    if any(len(text.random.probability) < 2 for text in limits):
+def first_order(limits: Limits) -> tuple[Falls, Limits] | None:
+    """Return the first random order of a text, and the limits that the others leave.
+
+    None where there is no other.
+    """
+    if len(limits.random.probability) < 2:
         return None
-    first = [_draws(text.random, 0) for text in limits]
-    others = [
-        Limits(
-            _draws(text.random, slice(1, None)),
-            text.reference,
-            higher_is_better=higher_is_better,
-            counting=text.counting,
-        )
-        for text in limits
-    ]
-    return _of_removal(first, others, groups)
+    others = Limits(
+        _draws(limits.random, slice(1, None)),
+        limits.reference,
+        higher_is_better=limits.higher_is_better,
+        counting=limits.counting,
+    )
+    return _draws(limits.random, 0), others
+
+
+def _of_drawn(limits: Sequence[Limits], groups: Sequence[str]) -> Skill | None:
+    """Return the skill of the first random order of each text, within those that others leave."""
+    drawn = [order for order in map(first_order, limits) if order is not None]
+    if len(drawn) < len(limits):
+        return None
+    return _of_removal([first for first, _ in drawn], [others for _, others in drawn], groups)
 
 
 def _of_removal(

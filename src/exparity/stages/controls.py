@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
-from exparity.artefacts.analyses import ExperimentView, Table
+from exparity.artefacts.analyses import ExperimentView, Table, metrics_with_limits
 from exparity.artefacts.columns import KEY
 from exparity.artefacts.ids import Ids
 from exparity.artefacts.running import analysis
@@ -73,14 +73,10 @@ def _limits_options(experiment: ExperimentView, ids: Ids) -> dict[str, Any] | No
     The texts are those that some method explains, and the units those of the metrics. Returns None
     where skill is neither requested nor what verdicts are based on first.
     """
-    controls = experiment.config.controls
-    dataset = ids.dataset
-    metrics = experiment.metrics_that_need("removal", dataset)
-    searches = controls.reference.enabled
-    if searches is None:
-        searches = not experiment.metrics_that_need("foresight", dataset)
-    if not (searches and controls.random.draws and metrics):
+    metrics = metrics_with_limits(experiment, ids.dataset)
+    if not metrics:
         return None
+    controls = experiment.config.controls
     takes: dict[str, set[str]] = {}
     for metric in metrics:
         scoring = experiment.evaluate_options(**ids, metric=metric)

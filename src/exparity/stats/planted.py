@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -13,8 +13,10 @@ from exparity.core.settings import DEFAULTS
 from exparity.stats.crossed import CrossedTest, crossed_gaps
 from exparity.stats.power import DETECTED
 from exparity.stats.samples import GroupedTexts
-from exparity.types import FloatArray
+from exparity.types import BoolArray, FloatArray
 
+SpoiltTest = Callable[[BoolArray, tuple[str, str]], CrossedTest]
+"""Test of the gap between two groups where some of the (n,) explanations are random ones."""
 SHARES = (0.1, 0.3, 0.5)
 """Shares of a group's explanations that are replaced by random ones."""
 DRAWS = 20
@@ -49,9 +51,26 @@ class PlantedGap:
     p: float = np.nan
 
 
+def spoilt_scores(good: FloatArray, random: FloatArray, texts: GroupedTexts) -> SpoiltTest:
+    """Return the test of the mean gap in scores.
+
+    Args:
+        good: (s, n) scores of good explanations, NaN where undefined.
+        random: (s, n) scores of random explanations of the same texts.
+        texts: groups and matched sets of the n texts.
+    """
+
+    def tested(spoilt: BoolArray, pair: tuple[str, str]) -> CrossedTest:
+        chosen = texts.in_group(pair[0]) | texts.in_group(pair[1])
+        values = np.where(spoilt, random, good)[:, chosen]
+        (test,) = crossed_gaps([*values], texts.among(pair), DEFAULTS, mean_only=True)
+        return test
+
+    return tested
+
+
 def planted_gaps(
-    good: FloatArray,
-    random: FloatArray,
+    test: SpoiltTest,
     texts: GroupedTexts,
     *,
     shares: Sequence[float] = SHARES,
@@ -63,38 +82,26 @@ def planted_gaps(
     some texts.
 
     Args:
-        good: (s, n) scores of good explanations, NaN where undefined.
-        random: (s, n) scores of random explanations of the same texts.
+        test: of the gap where some explanations are random.
         texts: groups and matched sets of the n texts.
         shares: shares of a group's explanations that become random.
         draws: ways to choose them.
     """
     planted = []
     for pair in combinations(texts.order, 2):
-        chosen = texts.in_group(pair[0]) | texts.in_group(pair[1])
-        good_scores = good[:, chosen]
-        random_scores = random[:, chosen]
-        texts_of_pair = texts.among(pair)
-        control = _tested(good_scores, texts_of_pair)
+        control = test(np.zeros(len(texts), dtype=bool), pair)
         for worse in pair:
-            places = np.flatnonzero(texts_of_pair.in_group(worse))
+            places = np.flatnonzero(texts.in_group(worse))
             for share in shares:
                 count = round(share * len(places))
                 tests = []
                 for draw in range(draws):
                     rng = generator(0, "planted", *pair, worse, str(share), draw)
-                    spoilt = rng.choice(places, count, replace=False)
-                    values = good_scores.copy()
-                    values[:, spoilt] = random_scores[:, spoilt]
-                    tests.append(_tested(values, texts_of_pair))
+                    spoilt = np.zeros(len(texts), dtype=bool)
+                    spoilt[rng.choice(places, count, replace=False)] = True
+                    tests.append(test(spoilt, pair))
                 planted.append(_summed_up(control, tests, worse, share))
     return planted
-
-
-def _tested(values: FloatArray, texts: GroupedTexts) -> CrossedTest:
-    """Test the mean gap between two groups in (s, n) scores."""
-    (test,) = crossed_gaps([*values], texts, DEFAULTS, mean_only=True)
-    return test
 
 
 def _summed_up(

@@ -91,6 +91,7 @@ class Limits:
         counting: float = math.nan,
     ) -> None:
         self.random, self.reference = random, reference
+        self.higher_is_better = higher_is_better
         self.counting = counting
         self._sign = 1.0 if higher_is_better else -1.0
         self._limits = {  # (k,) the mean of the random orders, and the reference

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,10 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, StageResult, Table, analysis
-from exparity.analyses.positive_control.section import findings
-from exparity.artefacts.columns import Examples, laid, records
+from exparity.analyses import (
+    ExperimentView,
+    StageResult,
+    Table,
+    analysis,
+    metrics_with_limits,
+)
+from exparity.analyses.positive_control._removal import removal_rows
+from exparity.analyses.positive_control.section import FORESIGHT, findings
+from exparity.artefacts.columns import Examples, Row, laid, records
+from exparity.artefacts.files import facts_of
 from exparity.artefacts.ids import Ids
+from exparity.artefacts.seal import read_metadata
 from exparity.core.grouping import grouped
 from exparity.core.seeding import generator
 from exparity.metrics.foresight import (
@@ -28,28 +37,32 @@ from exparity.metrics.foresight import (
 from exparity.quantities.classifiers import read_classifiers
 from exparity.quantities.foresights import ForesightRow
 from exparity.quantities.inputs import model_of, read_all
-from exparity.stats.planted import PlantedGap, planted_gaps
+from exparity.stats.planted import PlantedGap, planted_gaps, spoilt_scores
 from exparity.stats.samples import GroupedTexts
 from exparity.types import FloatArray, IntArray
 
 
 def _job_options(experiment: ExperimentView, ids: Ids, **settings: Any) -> dict[str, Any] | None:
-    """Return the options of a job; none where no metric asks what the classifier does."""
+    """Return the options of a job; none where no metric leaves out what a control could."""
     foreseen = experiment.metrics_that_need("foresight", ids.dataset)
-    return dict(settings) if foreseen else None
+    limited = metrics_with_limits(experiment, ids.dataset)
+    return dict(settings) if foreseen or limited else None
 
 
 @analysis(
     "positive_control",
     level="model",
-    reads=("predictions", "foresight"),
+    reads=("predictions", "foresight", "removal_limits"),
     writes={
         "positive_control": Table(
-            "unit: string",
+            "witness unit: string",
             "left_out: float64",
             "num_masks: int32",
             PlantedGap,
-            keys=("unit", "left_out", "num_masks", "group_a", "group_b", "worse_group", "share"),
+            keys=(
+                *("witness", "unit", "left_out", "num_masks"),
+                *("group_a", "group_b", "worse_group", "share"),
+            ),
         )
     },
     display="Positive control",
@@ -60,43 +73,54 @@ def _job_options(experiment: ExperimentView, ids: Ids, **settings: Any) -> dict[
 )
 def control_power(
     predictions: Sequence[Path],
-    foresight: Sequence[Path],
+    foresight: Sequence[Path] | None,
+    removal_limits: Sequence[Path] | None = None,
 ) -> StageResult:
-    """Worsen explanations that foresee the classifier well, in one group, and test the gap.
+    """Worsen good explanations in one group, and test the gap.
 
-    The good explanation of a text is the ridge regression of the classifier's falls on what was
-    left out, fitted on one half of the draws and scored on the other; the random one has the same
-    weights on other units. Nothing is asked of the model. Classifiers that predict one class are
-    left out.
+    By forward simulation, the good explanation of a text is the ridge regression of the
+    classifier's falls on what was left out, fitted on one half of the draws and scored on the
+    other; the random one has the same weights on other units. By removal, it is the reference, and
+    the random one a random order of the units. Nothing is asked of the model. Classifiers that
+    predict one class are left out.
 
     Args:
         predictions: predictions artefacts, one per seed.
         foresight: foresight artefacts of one dataset and model, one per seed.
+        removal_limits: removal_limits artefacts, one per seed.
 
     Raises:
         InputError: a file is damaged or of another dataset or model than the first.
     """
+    first, *_ = [*(foresight or ()), *(removal_limits or ())]
+    metadata = facts_of(read_metadata(first).metadata)
+    ids = model_of(metadata)
+    uninformative = read_classifiers(predictions, ids).uninformative
+    rows = [*_foresight_rows(foresight, uninformative)] if foresight else []
+    if removal_limits:
+        rows += removal_rows(removal_limits, uninformative)
+    return StageResult(rows, ids, metadata.compared)
+
+
+def _foresight_rows(foresight: Sequence[Path], left_out: Collection[int]) -> Iterator[Row]:
+    """Yield the planted gaps in what is foreseen, for each way to leave out parts of texts."""
     examples = Examples()
     by_design: dict[Design, list[_Controls]] = {}
     tables = [*read_all("foresight", foresight, over=("seed",))]
     _, first_metadata = tables[0]
-    ids = model_of(first_metadata)
-    compared = first_metadata.compared
-    classifiers = read_classifiers(predictions, ids)
     for table, metadata in tables:
         seed = metadata.ids.seed
         places = examples.places(table)
-        if seed not in classifiers.uninformative:
+        if seed not in left_out:
             for design, controls in _controls_by_design(table, places, seed).items():
                 by_design.setdefault(design, []).append(controls)
-    rows = []
     size = len(examples)
-    texts = GroupedTexts.of(examples.groups, list(compared["groups"]), examples.sets)
+    texts = GroupedTexts.of(examples.groups, first_metadata.groups, examples.sets)
     for design, trainings in by_design.items():
         good = np.array([laid(controls.good, controls.places, size) for controls in trainings])
         random = np.array([laid(controls.random, controls.places, size) for controls in trainings])
-        rows += [{**design._asdict(), **asdict(gap)} for gap in planted_gaps(good, random, texts)]
-    return StageResult(rows, ids, compared)
+        for gap in planted_gaps(spoilt_scores(good, random, texts), texts):
+            yield {"witness": FORESIGHT, **design._asdict(), **asdict(gap)}
 
 
 class _Controls(NamedTuple):

@@ -15,22 +15,37 @@ from exparity.report.gather import Study
 from exparity.stats.planted import DRAWS, SHARES
 from exparity.stats.verdicts import SHARE_OF_CLAIM
 
+FORESIGHT = "forward_simulation"
+"""Witness of a gap in what explanations foresee; the others are directions of removal."""
+
 
 def findings(rows: Sequence[Row], study: Study) -> Findings | None:
     """Return the section; None where nothing was planted."""
     pairs = {tuple(pair) for pair in study.pairs}
-    shown = [row for row in rows if (row["dataset"], row["model"]) in pairs]
+    shown = [
+        row
+        for row, gap in zip(rows, records(_Planted, rows), strict=True)
+        if (gap.dataset, gap.model) in pairs
+    ]
     if not shown:
         return None
     schema = schema_of("positive_control")
     export = Export("positive_control", "Worsenings and their tests", schema, shown)
-    return Findings({"sentences": sentences_of(shown, study), "draws": DRAWS}, [export])
+    witnesses = {gap.witness for gap in records(_Planted, shown)}
+    values = {
+        "sentences": sentences_of(shown, study),
+        "draws": DRAWS,
+        "is_foreseen": FORESIGHT in witnesses,
+        "is_removed": bool(witnesses - {FORESIGHT}),
+    }
+    return Findings(values, [export])
 
 
 @dataclass(frozen=True)
 class _Planted:
     """A worsening that was planted, and the p-value of its gap."""
 
+    witness: str
     dataset: str
     model: str
     worse_group: str
@@ -39,23 +54,46 @@ class _Planted:
 
 
 def sentences_of(rows: Sequence[Row], study: Study) -> list[str]:
-    """Return what would have been found, one sentence for places that are alike."""
-    by_place = grouped(records(_Planted, rows), attrgetter("dataset", "model"))
-    least = {place: _least(members, _level(study, place[0])) for place, members in by_place.items()}
+    """Return what would have been found, one sentence for places that are alike.
+
+    Those of forward simulation come first.
+    """
+    planted = records(_Planted, rows)
+    foreseen = [gap for gap in planted if gap.witness == FORESIGHT]
+    removed = [gap for gap in planted if gap.witness != FORESIGHT]
+    by_removal = [f"By removal, {_continued(text)}" for text in _by_place(removed, study)]
+    return [*_by_place(foreseen, study), *by_removal]
+
+
+def _by_place(planted: Sequence[_Planted], study: Study) -> list[str]:
+    """Return the sentences of one witness, or of all directions of removal together."""
+    by_place = grouped(planted, attrgetter("dataset", "model"))
+    least = {place: _least(gaps, _level(study, gaps[0])) for place, gaps in by_place.items()}
     alike = grouped(least, lambda place: _sentence(least[place]))
     if len(alike) == 1:
         return list(alike)
     sentences = []
     for sentence, places in alike.items():
         names = joined([study.place(*place) for place in places])
-        sentences.append(f"On {names}, {sentence[0].lower()}{sentence[1:]}")
+        sentences.append(f"On {names}, {_continued(sentence)}")
     return sentences
 
 
-def _level(study: Study, dataset: str) -> float:
-    """Return the level of a claim over the cells that are judged by what explanations foresee."""
+def _continued(sentence: str) -> str:
+    """Return a sentence as it goes on after a comma."""
+    return f"{sentence[0].lower()}{sentence[1:]}"
+
+
+def _level(study: Study, planted: _Planted) -> float:
+    """Return the level of a claim over the cells that are judged together with the witness."""
+    is_foreseen = planted.witness == FORESIGHT
     cells = [
-        row for row in study.standing if row.dataset == dataset and row.verdict and row.foresees
+        row
+        for row in study.standing
+        if row.dataset == planted.dataset
+        and row.verdict
+        and row.foresees == is_foreseen
+        and not row.is_description
     ]
     alpha = float(study.statistics.alpha)
     return SHARE_OF_CLAIM * alpha / max(1, len(cells))

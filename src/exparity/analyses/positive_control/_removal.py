@@ -1,0 +1,185 @@
+"""Worsenings of explanations that remove units as the reference does."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from exparity.artefacts.columns import KEY, Examples, Row
+from exparity.core.seeding import generator
+from exparity.core.settings import DEFAULTS
+from exparity.explanations.units import Unit
+from exparity.quantities.inputs import read_all
+from exparity.quantities.limits import Direction, RemovalLimits, Training, direction_of
+from exparity.quantities.quantity import Skill
+from exparity.quantities.scales import over_scales
+from exparity.quantities.skill import first_order
+from exparity.stats.crossed import CrossedTest, crossed_gaps
+from exparity.stats.planted import SpoiltTest, planted_gaps
+from exparity.stats.samples import GroupedTexts
+from exparity.stats.skill import SCALES, Limits, Scale
+from exparity.types import BoolArray, Falls, FloatArray
+
+FAILURES = 0.3
+"""Share of good explanations that are random, others in each training."""
+
+
+class _Removal(NamedTuple):
+    """What metrics remove, or keep alone: the witness of a gap."""
+
+    witness: Direction
+    unit: Unit
+
+
+_NO_DESIGN = {"left_out": np.nan, "num_masks": 0}
+
+
+@dataclass(frozen=True)
+class _Controls:
+    """Steps of the controls of a training.
+
+    Attributes:
+        reference: (n, 2) gain and room of the reference, by scale; NaN where undefined.
+        random: (n, 2) the same of a random order.
+        fails: (n,) which of the good explanations are random ones, too.
+    """
+
+    reference: Mapping[Scale, FloatArray]
+    random: Mapping[Scale, FloatArray]
+    fails: BoolArray
+
+    def spoilt(self, spoilt: BoolArray, groups: Sequence[str]) -> Skill:
+        """Return the skill where some of the (n,) good explanations are random."""
+        is_random = (spoilt | self.fails)[:, None]
+        steps = {
+            scale: np.where(is_random, self.random[scale], self.reference[scale])
+            for scale in SCALES
+        }
+        return Skill.of(steps, groups)
+
+
+def removal_rows(removal_limits: Sequence[Path], left_out: Collection[int]) -> Iterator[Row]:
+    """Yield the planted gaps in skill, for each way to remove units.
+
+    The good explanations of a training are the references, but for a share of :data:`FAILURES`,
+    and random ones are the first random orders. Both take a step for each number of units that
+    there are limits of, between the limits that the other random orders leave. Without failures,
+    values of the group that is not worsened would not vary, and a gap would be found that
+    explanations of a real method hide.
+
+    Args:
+        removal_limits: removal_limits artefacts of one dataset and model, one per seed.
+        left_out: seeds of classifiers that say nothing.
+    """
+    examples = Examples()
+    tables = [*read_all("removal_limits", removal_limits, over=("seed",))]
+    _, first_metadata = tables[0]
+    limits = RemovalLimits(removal_limits)
+    steps: dict[_Removal, list[Mapping[str, _Steps]]] = {}
+    for table, metadata in tables:
+        training = Training(metadata.ids.model, metadata.ids.seed)
+        if training.seed in left_out:
+            continue
+        for removal in _removals(table):
+            steps_by_text = _steps_of(table, limits, training, removal)
+            if steps_by_text:
+                examples.places(_texts_of(table, removal))
+                steps.setdefault(removal, []).append(steps_by_text)
+    texts = GroupedTexts.of(examples.groups, first_metadata.groups, examples.sets)
+    for removal, by_training in steps.items():
+        controls = [
+            _laid(steps_by_text, examples.ids, _failures(texts, removal, number))
+            for number, steps_by_text in enumerate(by_training)
+        ]
+        test = _test_of_skill(controls, texts, examples.groups)
+        for gap in planted_gaps(test, texts):
+            yield {**removal._asdict(), **_NO_DESIGN, **asdict(gap)}
+
+
+class _Steps(NamedTuple):
+    """(scales, 2) gain and room of the two explanations of a text."""
+
+    reference: FloatArray
+    random: FloatArray
+
+
+def _removals(table: pa.Table) -> list[_Removal]:
+    names = ["direction", "unit"]
+    pairs = table.select(names).group_by(names).aggregate([])
+    return [_Removal(*row.values()) for row in pairs.to_pylist()]
+
+
+def _texts_of(table: pa.Table, removal: _Removal) -> pa.Table:
+    """Return a row for each text that has limits of a removal."""
+    chosen = (pc.field("direction") == removal.witness) & (pc.field("unit") == removal.unit)
+    names = [column.name for column in KEY]
+    return table.filter(chosen).select(names).group_by(names).aggregate([])
+
+
+def _steps_of(
+    table: pa.Table, limits: RemovalLimits, training: Training, removal: _Removal
+) -> dict[str, _Steps]:
+    """Return the steps of each text by its id; none with a single random order."""
+    higher_is_better = removal.witness == direction_of(higher_is_better=True)
+    steps = {}
+    for example in _texts_of(table, removal).column("example_id").to_pylist():
+        drawn = first_order(limits.of(training, higher_is_better, removal.unit, example))
+        if drawn is not None:
+            steps[example] = _steps_between(*drawn)
+    return steps
+
+
+def _steps_between(first: Falls, others: Limits) -> _Steps:
+    """Return the steps of the reference and of a random order between the limits of the others."""
+    reference = [others.step(others.reference, scale) for scale in SCALES]
+    random = [others.step(first, scale) for scale in SCALES]
+    return _Steps(np.array(reference), np.array(random))
+
+
+def _failures(texts: GroupedTexts, removal: _Removal, training: int) -> BoolArray:
+    """Return (n,) which good explanations are random in a training: as many of each group."""
+    rng = generator(0, "failures", *removal, training)
+    fails = np.zeros(len(texts), dtype=bool)
+    for group in texts.order:
+        places = np.flatnonzero(texts.in_group(group))
+        fails[rng.choice(places, round(FAILURES * len(places)), replace=False)] = True
+    return fails
+
+
+def _laid(steps: Mapping[str, _Steps], ids: Sequence[str], fails: BoolArray) -> _Controls:
+    """Return the controls of a training for all texts by their ids, NaN where it has none."""
+    none = np.full((len(SCALES), 2), np.nan)
+    missing = _Steps(none, none)
+    steps_at_places = [steps.get(example, missing) for example in ids]
+    reference = np.array([text.reference for text in steps_at_places])
+    random = np.array([text.random for text in steps_at_places])
+    return _Controls(
+        {scale: reference[:, place] for place, scale in enumerate(SCALES)},
+        {scale: random[:, place] for place, scale in enumerate(SCALES)},
+        fails,
+    )
+
+
+def _test_of_skill(
+    controls: Sequence[_Controls], texts: GroupedTexts, groups: Sequence[str]
+) -> SpoiltTest:
+    """Return the test of the mean gap in skill, on all scales."""
+
+    def tested(spoilt: BoolArray, pair: tuple[str, str]) -> CrossedTest:
+        skills = [training.spoilt(spoilt, groups) for training in controls]
+        chosen = texts.in_group(pair[0]) | texts.in_group(pair[1])
+        among = texts.among(pair)
+        tests: dict[Scale | None, list[CrossedTest]] = {}
+        for scale in SCALES:
+            values = [skill.values[scale][chosen] for skill in skills]
+            tests[scale] = crossed_gaps(values, among, DEFAULTS, mean_only=True)
+        ((on_all, _),) = over_scales(skills, tests)
+        return on_all
+
+    return tested

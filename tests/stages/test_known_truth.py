@@ -47,39 +47,59 @@ FORMS = {
 }
 
 
+def write_texts(folder, form, lengths, coupled=False):
+    """Write a function and a table of texts of two groups; return the options of the table."""
+    (folder / f"truth_{form}.py").write_text(SOURCE.replace("FORM", FORMS[form]))
+    rng = np.random.default_rng(0)
+    with (folder / "texts.csv").open("w") as file:
+        table = csv.writer(file)
+        table.writerow(["text", "label", "group"])
+        for place, (group, n_words) in enumerate(lengths.items()):
+            for number in range(N_TEXTS):
+                is_yes = (place + (number % 8 == 0)) % 2 if coupled else number % 2
+                label, sign, family = (("no", -1, "v"), ("yes", 1, "w"))[is_yes]
+                strong = [1500, 1400] if form in ("xor", "either") else []
+                others = rng.choice(np.arange(600, 1400, 60), 3 - len(strong), replace=False)
+                weak = rng.choice(np.arange(-40, 41), n_words - 3, replace=False)
+                words = [f"s{sign * value}" for value in (*strong, *others)]
+                words += [f"{family}{value}" for value in weak]
+                table.writerow([" ".join(rng.permutation(words)), label, group])
+    return {
+        "path": str(folder / "texts.csv"),
+        "text": "text",
+        "label": "label",
+        "group": "group",
+        "test_share": 1.0,
+    }
+
+
+def write_weights(data, path, keep=None, noise=0.0):
+    """Write the weights of the words of all texts, or of the largest ones, as explanations."""
+    rng = np.random.default_rng(1)
+    with path.open("w") as file:
+        for row in rows_of(data, "data"):
+            sign = 1.0 if row["label"] == 1 else -1.0
+            weights = sign * np.array([float(word[1:]) for word in row["words"]]) / 1000
+            weights += rng.normal(0, noise, len(weights)) if noise else 0.0
+            if keep is not None:
+                least = np.sort(weights)[-keep]
+                weights = np.where(weights >= least, weights, 0.0)
+            line = {"example_id": row["example_id"], "target": row["label"]}
+            line |= {"words": row["words"], "scores": weights.tolist()}
+            print(json.dumps(line), file=file)
+
+
 class Study:
     """Texts of two groups, 12 and 36 words long, and explanations of a function of them."""
 
     def __init__(self, folder, form, lengths, coupled=False):
         self.folder = folder
-        module = f"truth_{form}"
-        (folder / f"{module}.py").write_text(SOURCE.replace("FORM", FORMS[form]))
-        rng = np.random.default_rng(0)
-        with (folder / "texts.csv").open("w") as file:
-            table = csv.writer(file)
-            table.writerow(["text", "label", "group"])
-            for place, (group, n_words) in enumerate(lengths.items()):
-                for number in range(N_TEXTS):
-                    is_yes = (place + (number % 8 == 0)) % 2 if coupled else number % 2
-                    label, sign, family = (("no", -1, "v"), ("yes", 1, "w"))[is_yes]
-                    strong = [1500, 1400] if form in ("xor", "either") else []
-                    others = rng.choice(np.arange(600, 1400, 60), 3 - len(strong), replace=False)
-                    weak = rng.choice(np.arange(-40, 41), n_words - 3, replace=False)
-                    words = [f"s{sign * value}" for value in (*strong, *others)]
-                    words += [f"{family}{value}" for value in weak]
-                    table.writerow([" ".join(rng.permutation(words)), label, group])
-        params = {
-            "path": str(folder / "texts.csv"),
-            "text": "text",
-            "label": "label",
-            "group": "group",
-            "test_share": 1.0,
-        }
+        params = write_texts(folder, form, lengths, coupled)
         prepare(
             folder / "data.parquet", use="table", params=params, data_dir=folder, dataset_id="texts"
         )
         paths = inputs_of(folder)
-        model = {"predict": f"{module}:predict", "classes": ["no", "yes"]}
+        model = {"predict": f"truth_{form}:predict", "classes": ["no", "yes"]}
         finetune_cell(
             *paths.values(),
             model=model,
@@ -97,19 +117,8 @@ class Study:
 
     def imported(self, name, keep=None, noise=0.0):
         """Explanations with the weights of the words, of those of the largest ones alone."""
-        rng = np.random.default_rng(1)
         path = self.folder / f"{name}.jsonl"
-        with path.open("w") as file:
-            for row in rows_of(self.folder / "data.parquet", "data"):
-                sign = 1.0 if row["label"] == 1 else -1.0
-                weights = sign * np.array([float(word[1:]) for word in row["words"]]) / 1000
-                weights += rng.normal(0, noise, len(weights)) if noise else 0.0
-                if keep is not None:
-                    least = np.sort(weights)[-keep]
-                    weights = np.where(weights >= least, weights, 0.0)
-                line = {"example_id": row["example_id"], "target": row["label"]}
-                line |= {"words": row["words"], "scores": weights.tolist()}
-                print(json.dumps(line), file=file)
+        write_weights(self.folder / "data.parquet", path, keep, noise)
         output = self.folder / f"{name}.parquet"
         params = {"path": str(path)}
         return explain(self.folder, output, "imported", params=params, method_id=name)

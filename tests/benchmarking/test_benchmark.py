@@ -12,6 +12,10 @@ from scipy import stats
 
 import exparity
 from exparity import Benchmark, InputError
+from exparity.benchmarking.datasets import load_texts
+from exparity.data import load_dataset
+from exparity.data.files import DataSource
+from exparity.data.table import sample
 from exparity.methods import METHODS
 
 TEXTS = ["The girl sings .", "His mother thanked the waiter near the harbour ."]
@@ -341,7 +345,7 @@ def test_the_study_gives_options_where_none_are_given(checkpoint):
         Benchmark(checkpoint, TEXTS, study="text")
 
 
-@pytest.mark.parametrize(("name", "blocks_of_page"), [("benchmarking", 7), ("ferret", 3)])
+@pytest.mark.parametrize(("name", "blocks_of_page"), [("benchmarking", 8), ("ferret", 3)])
 def test_the_pages_in_the_docs_run(
     repository, checkpoint, pair_checkpoints, capsys, name, blocks_of_page
 ):
@@ -357,3 +361,67 @@ def test_the_pages_in_the_docs_run(
             code = code.replace(one, other)
         exec(compile(code, f"{name}.md", "exec"), {})
         assert output in capsys.readouterr().out
+
+
+PAIRS = {"use": "pairs_all", "n_pairs": 10}
+
+
+class TestDatasets:
+    def test_texts_and_rationales_of_a_dataset_are_its_test_texts(self, checkpoint):
+        examples = [e for e in load_dataset("pairs_all", DataSource("data"), {"n_pairs": 10})
+                    if e.split == "test"]  # fmt: skip
+        metrics = ["gini", "rationale_auprc"]
+        made = exparity.benchmark(checkpoint, PAIRS, methods="gradient", metrics=metrics)
+        given = exparity.benchmark(
+            checkpoint,
+            [example.parts for example in examples],
+            methods="gradient",
+            metrics=metrics,
+            rationales=[example.rationale for example in examples],
+        )
+        for metric in metrics:
+            np.testing.assert_array_equal(
+                made.scores["gradient", metric], given.scores["gradient", metric]
+            )
+
+    def test_a_part_of_a_dataset_is_the_sample_of_a_run(self, checkpoint):
+        wanted = {"use": "pairs_all", "n_pairs": 40}
+        examples = [e for e in load_dataset("pairs_all", DataSource("data"), {"n_pairs": 40})
+                    if e.split == "test"]  # fmt: skip
+        made = Benchmark(checkpoint, wanted, max_examples=4).explain("gradient")
+        texts = [explanation.text for explanation in made.explanations["gradient"]]
+        assert texts == [example.text for example in sample(examples, 4)]
+
+    def test_its_training_texts_serve_where_the_classes_are_the_same(self, classifiers):
+        names = ("male", "female")
+        dataset = load_texts(PAIRS, None, "data")
+        texts, labels = dataset.training_for(names)
+        assert len(texts) == len(dataset.training)
+        for label, example in zip(labels, dataset.training, strict=True):
+            assert names[label] == dataset.classes[example.label]
+        assert dataset.training_for(("x", "y")) is None
+
+    def test_a_table_of_ones_own_is_a_dataset(self, checkpoint, tmp_path):
+        rows = "".join(f"she is number {i},{'ab'[i % 2]},{i % 2},test\n" for i in range(6))
+        (tmp_path / "posts.csv").write_text(f"text,label,group,split\n{rows}")
+        table = {
+            "use": "table",
+            "path": str(tmp_path / "posts.csv"),
+            "group": None,
+            "split": "split",
+        }
+        made = Benchmark(checkpoint, table).explain("gradient")
+        assert len(made.explanations["gradient"]) == 6
+
+    @pytest.mark.parametrize(
+        ("texts", "options", "words"),
+        [
+            ({"n_pairs": 10}, {}, r"names no dataset; add its id, such as 'use': 'pairs_all'"),
+            ({"use": "pairs_al"}, {}, r"unknown dataset 'pairs_al'.* did you mean 'pairs_all'"),
+            ({"use": "pairs_all", "n_pair": 1}, {}, r"dataset pairs_all: unknown option 'n_pair'"),
+            ("one text", {"max_examples": 1}, r"max_examples: takes a part of a dataset"),
+        ],
+    )
+    def test_what_is_no_dataset_is_refused(self, checkpoint, texts, options, words):
+        with pytest.raises(InputError, match=words):
+            Benchmark(checkpoint, texts, **options)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from markupsafe import Markup
 
+from exparity.benchmarking.datasets import load_texts
 from exparity.benchmarking.zero_shot import HYPOTHESIS, hypotheses
 from exparity.config.presets import preset
 from exparity.core.calls import Several, Use, checked, listed, uses_of
 from exparity.core.errors import InputError
-from exparity.core.flags import Seed
+from exparity.core.flags import Count, Seed
 from exparity.core.registry import Entry, Registry, load_plugin
 from exparity.core.settings import DEFAULTS
 from exparity.engine.encoding import as_list
@@ -66,7 +67,11 @@ class Benchmark:
             zero-shot pipeline of transformers, or a classifier from
             :func:`exparity.load_classifier`.
         texts: strings or lists of words; a single string is one text. A tuple of two strings is a
-            pair, such as premise and hypothesis; a list of two strings is two texts.
+            pair, such as premise and hypothesis; a list of two strings is two texts. A mapping
+            names a dataset with ``use``, and its options, as in a config:
+            ``{"use": "pairs_all", "n_pairs": 40}``. Its test texts are explained, with its
+            rationales; it trains methods that need training, where the classes of model and dataset
+            have the same names.
         targets: index or name of a class for each text, or of one for all; ``predicted`` ones.
         rationales: for each text a 0 or 1 per word, 1 where the word carries the label, or None
             where unknown.
@@ -83,8 +88,10 @@ class Benchmark:
             text-generation pipeline; see :func:`exparity.load_classifier`, as for what follows.
         words: word that answers the prompt for each class, by class.
         chat: put the prompt into the tokenizer's chat template.
-        plugins: modules with methods and metrics of your own: paths to Python files, or names of
-            importable modules.
+        plugins: modules with methods, metrics and datasets of your own: paths to Python files, or
+            names of importable modules.
+        max_examples: largest number of texts of a dataset; the sample is that of a run.
+        data_dir: folder of the raw files of a dataset; what is missing is downloaded to it.
 
     Attributes:
         classifier: the explained model.
@@ -105,7 +112,7 @@ class Benchmark:
     def __init__(
         self,
         model: Any,
-        texts: str | Text | Sequence[TextLike],
+        texts: str | Text | Sequence[TextLike] | Mapping[str, object],
         targets: Targets = "predicted",
         *,
         rationales: Rationales = None,
@@ -118,25 +125,25 @@ class Benchmark:
         words: Mapping[str, str] | None = None,
         chat: bool = False,
         plugins: Sequence[str] = (),
+        max_examples: Count | None = None,
+        data_dir: str | Path = "data",
     ) -> None:
         from exparity.engine.loading import load_classifier
         from exparity.engine.preflight import check_texts
-        from exparity.engine.sources import ZERO_SHOT, settings_of
 
         for plugin in listed(plugins, "plugins", "paths or names of modules"):
             load_plugin(str(plugin))
         self.classifier: Classifier = load_classifier(
             model, device, prompt=prompt, words=words, chat=chat
         )
-        pipeline = settings_of(model)
-        labels = pipeline.candidate_labels if candidate_labels is None else candidate_labels
-        if labels is not None:
-            template = pipeline.hypothesis or HYPOTHESIS
-            texts, targets = hypotheses(self.classifier, texts, labels, targets, template)
-        elif getattr(model, "task", None) == ZERO_SHOT:
-            raise InputError(
-                "a zero-shot pipeline takes candidate_labels, the classes to choose from"
-            )
+        if isinstance(texts, Mapping):
+            dataset = load_texts(texts, max_examples, data_dir)
+            texts = dataset.parts
+            rationales = dataset.rationales if rationales is None else rationales
+            training = training or dataset.training_for(self.classifier.class_names)
+        elif max_examples is not None:
+            raise InputError("max_examples: takes a part of a dataset; give fewer texts instead")
+        texts, targets = self._classes_to_choose(model, texts, targets, candidate_labels)
         self.explanations: dict[str, list[Explanation]] = {}
         self.scores: dict[tuple[str, str], FloatArray] = {}
         self.seconds: dict[str, float] = {}
@@ -151,6 +158,27 @@ class Benchmark:
         self._study = preset(study)
         self._training = training
         self._rationales = rationales
+
+    def _classes_to_choose(
+        self,
+        model: object,
+        texts: str | Text | Sequence[TextLike],
+        targets: Targets,
+        candidate_labels: Sequence[str] | None,
+    ) -> tuple[str | Text | Sequence[TextLike], Targets]:
+        """Return texts and targets, for zero-shot classification as hypotheses of the labels."""
+        from exparity.engine.sources import ZERO_SHOT, settings_of
+
+        pipeline = settings_of(model)
+        labels = pipeline.candidate_labels if candidate_labels is None else candidate_labels
+        if labels is not None:
+            template = pipeline.hypothesis or HYPOTHESIS
+            return hypotheses(self.classifier, texts, labels, targets, template)
+        if getattr(model, "task", None) == ZERO_SHOT:
+            raise InputError(
+                "a zero-shot pipeline takes candidate_labels, the classes to choose from"
+            )
+        return texts, targets
 
     def explain(self, methods: Ids | None = None) -> Benchmark:
         """Explain the texts with several methods, and return this same benchmark.
@@ -508,7 +536,7 @@ class Benchmark:
 
 def benchmark(
     model: Any,
-    texts: str | Text | Sequence[TextLike],
+    texts: str | Text | Sequence[TextLike] | Mapping[str, object],
     targets: Any = "predicted",
     *,
     methods: Ids | None = None,
@@ -519,7 +547,7 @@ def benchmark(
 
     Args:
         model: see :class:`Benchmark`, as for what follows.
-        texts: strings or lists of words.
+        texts: strings or lists of words, or a dataset with ``use`` and its options.
         targets: index or name of a class for each text, or of one for all; ``predicted`` ones.
         methods: an id, ids, options by id, or ``all``; by default those of ferret that can work
             with the classifier. See :meth:`Benchmark.explain`.
@@ -543,6 +571,12 @@ def benchmark(
         >>> study = exparity.benchmark(classifier, texts, methods=["occlusion"], metrics=["gini"])
         >>> float(study.table().gini.loc["occlusion"].round(2))
         0.67
+
+        Texts of a dataset:
+
+        >>> pairs = {"use": "pairs_all", "n_pairs": 10}
+        >>> exparity.benchmark("model", pairs, methods=["gradient"], metrics=["gini"])
+        <Benchmark of 4 texts; methods: gradient; metrics: gini>
     """
     study = Benchmark(model, texts, targets, **options)
     study._metrics_to_use(metrics)  # a misspelt one, before explaining takes time

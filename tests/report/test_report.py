@@ -7,7 +7,6 @@ import json
 import math
 import re
 import shutil
-import zlib
 from collections import defaultdict
 from dataclasses import replace
 from itertools import product
@@ -17,7 +16,7 @@ import numpy as np
 import pytest
 from made_up import GROUPS, config, grid_of, make_study, options_of
 from report.pages import page_of
-from report.reading import Page, data_of
+from report.reading import Page, data_of, inflated
 
 from exparity import compare_groups, read_results
 from exparity.artefacts.grid import Grid, grid_text
@@ -256,7 +255,7 @@ class TestPage:
 def packed_script(source):
     """The script that a page unpacks."""
     (text,) = re.findall(r'<script type="text/plain" data-script>(.*?)</script>', source)
-    return zlib.decompress(base64.b64decode(text, validate=True))
+    return inflated(text)
 
 
 def test_csv_and_latex(study, tests_of):

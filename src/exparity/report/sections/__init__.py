@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 
 from exparity.costs.forecast import totals
 from exparity.data import DATASETS
@@ -171,16 +172,27 @@ def _cost(context: Context) -> Content | None:
     )
 
 
-def _downloads(context: Context) -> Content:
-    figures: dict[str, list[str]] = defaultdict(list)
-    for path in sorted((context.folder / "figures").glob("**/*"), reverse=True):
+_WIDTHS = {"1col": "One column", "2col": "Two columns"}
+"""Headings of the widths that names of figures end with."""
+
+
+def _figures(folder: Path) -> dict[str, dict[str, list[str]]]:
+    """Return the paths of figures by title and width, from the folder of a page."""
+    paths: dict[str, dict[str, list[str]]] = defaultdict(lambda: {width: [] for width in _WIDTHS})
+    for path in sorted((folder / "figures").glob("**/*"), reverse=True):
         if path.suffix in (".svg", ".pdf"):
-            figures[path.relative_to(context.folder).with_suffix("").as_posix()].append(path.suffix)
+            title, _, width = path.stem.rpartition("_")
+            paths[title][width].append(path.relative_to(folder).as_posix())
+    return {title: paths[title] for title in sorted(paths)}
+
+
+def _downloads(context: Context) -> Content:
     failures = context.failures.reasons
     failed_files = {part: why for part, why in failures.items() if part.startswith(FILES)}
     values = {
         "exports": [export for export in context.exports if part_of(export) not in failures],
-        "figures": figures,
+        "figures": _figures(context.folder),
+        "widths": _WIDTHS,
         "paragraph": " ".join(context.paragraph),
         "summary": SUMMARY if context.study.compares else "",
         "failures": failed_files,

@@ -7,13 +7,15 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from made_up import GROUPS, Results, config, grid_of, make_study
+from made_up import GROUPS, Results, config, grid_of, make_study, verdict_row
 from report.reading import Page
 from rich.console import Console
 
 from exparity.metrics.foresight import Design
 from exparity.report.conclusions import conclusions_of, in_lines
 from exparity.report.conclusions.advice import partly_explained
+from exparity.report.conclusions.classifiers import Service
+from exparity.report.conclusions.explanations import Place
 from exparity.report.context import Context
 from exparity.report.gather import gather
 from exparity.report.provenance import ArtefactOrigin
@@ -42,7 +44,7 @@ def test_rows_that_do_not_count_are_counted():
 UNTESTED = {
     "label_mass_low": "the model hardly answers the prompt with a class: write a prompt that ends",
     "collapsed": "the classifier predicts one class for every text: train it with a lower",
-    "constant": "all scores are equal: take another metric",
+    "constant": "all scores are equal, which is no gap on these texts: take another metric",
     "too_few": "a group has fewer than two texts with a score: take more texts",
     "missing_cells": "some texts have no score in some of the trainings: run the experiment",
     "of_a_plugin": "of a plugin: look at the scores",
@@ -197,6 +199,34 @@ def test_a_classifier_that_serves_one_group_worse_comes_first(study):
     assert "is right for 95 of 100 male and 55 of 100 female texts" in answers[CLASSIFIER].text
     assert "Deal with this first" in answers[CLASSIFIER].text
     assert "Improve the classifier for the group that it serves worse." in answers[NEXT].text
+
+
+@pytest.mark.parametrize(
+    ("shares", "words"),
+    [
+        ((0.9, 0.9, 0.9, 0.902), "is right for 90 of 100 texts of each of 4 groups"),
+        (
+            (0.9, 0.5, 0.7, 0.98),
+            "is right for 98 of 100 d texts (most of 4 groups) and 50 of 100 b texts (fewest)",
+        ),
+        ((0.9, 0.5), "is right for 90 of 100 a and 50 of 100 b texts"),
+    ],
+)
+def test_shares_of_many_groups_name_both_ends_and_what_they_are(shares, words):
+    by_group = dict(zip("abcd", shares, strict=False))
+    service = Service("d", "m", by_group, differs=False, surer_of="")
+    assert service.sentence == f"On d, m {words}."
+
+
+def test_a_classifier_that_is_harder_to_foresee_is_named_beside_the_best_possible():
+    study = SimpleNamespace(place=lambda *ids: "d", display=lambda kind, id: id, run="training")
+    facts = {"quantity": "score", "metric_kind": "simulatability", "ceiling_a": 0.9}
+    for ceiling, flags in ((0.5, ["ceilings_differ"]), (0.89, [])):
+        row = verdict_row("undecided", ceiling_b=ceiling, flags=flags, **facts)
+        sentence = Place(study, "d", "m", [row]).sentence()
+        why = ", since the classifier itself is harder to foresee on b texts"
+        assert f"the best possible is about 0.90 for a and {ceiling:.2f} for b" in sentence
+        assert (why in sentence) == bool(flags)
 
 
 def test_equally_served_groups_are_no_reason_to_deal_with_anything(study):

@@ -166,7 +166,7 @@ class TestBrowser:
         assert sorted(words) == sorted(f"{model}: {sentence}" for model, sentence in said)
         answer = page.locator(".conclusions > li").first
         assert answer.bounding_box()["y"] < 844  # the answers begin on the first screen
-        for label in ("R", "d", *names[3:5], "Surer of", "One tile a model"):
+        for label in ("gap", *names[3:5], "Surer of", "One tile a model"):
             assert page.locator("dl.words dt").get_by_text(label, exact=True).count() == 1
         assert page.locator(".disparity th.model wbr").count()
         page.locator(".contents summary").click()

@@ -54,11 +54,16 @@ class Service:
     def sentence(self) -> str:
         """What is said of it."""
         ordered = sorted(self.shares, key=lambda group: -self.shares[group])
-        chosen = ordered if len(ordered) <= _NAMED else [ordered[0], ordered[-1]]
-        numbers = joined([f"{100 * self.shares[g]:.0f} of 100 {g}" for g in chosen])
-        ends = f" texts, of {len(ordered)} groups" if len(ordered) > _NAMED else " texts"
+        percent = {group: f"{100 * self.shares[group]:.0f} of 100" for group in ordered}
+        if len(ordered) <= _NAMED:
+            numbers = f"{joined([f'{n} {group}' for group, n in percent.items()])} texts"
+        elif len({*percent.values()}) == 1:
+            numbers = f"{percent[ordered[0]]} texts of each of {len(ordered)} groups"
+        else:
+            most = f"{percent[ordered[0]]} {ordered[0]} texts (most of {len(ordered)} groups)"
+            numbers = f"{most} and {percent[ordered[-1]]} {ordered[-1]} texts (fewest)"
         surer = f", and surer of {self.surer_of}" if self.surer_of else ""
-        return f"On {self.dataset}, {self.model} is right for {numbers}{ends}{surer}."
+        return f"On {self.dataset}, {self.model} is right for {numbers}{surer}."
 
 
 def services_of(study: Study) -> list[Service]:

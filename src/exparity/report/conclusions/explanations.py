@@ -33,6 +33,7 @@ from exparity.report.verdicts import (
     untested_sentences,
 )
 from exparity.report.witnesses import witness_tables
+from exparity.stats.among import CEILINGS_DIFFER
 
 _FORESIGHT = (
     "How well do explanations foresee what the classifier does when words are left out (0 not at "
@@ -101,7 +102,10 @@ class Place:
         if not known or any(ceilings != known[0] for ceilings in known):
             return  # methods explain other texts
         best = joined([f"{ceiling:.2f} for {group}" for group, ceiling in known[0].items()])
-        yield f"the best possible is about {best}"
+        harder = min(known[0], key=lambda group: known[0][group])
+        differ = any(CEILINGS_DIFFER in row.flags for row in self.rows)
+        why = f", since the classifier itself is harder to foresee on {harder} texts"
+        yield f"the best possible is about {best}{why * differ}"
 
     def _about_pairs(self) -> str:
         """Return what is said where more than two groups are compared: all at once, then pairs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -19,11 +20,11 @@ _SHIPPED = re.compile(rb'\bshipped\("([^"]+)"\)')
 
 
 def _module_file(dotted: str, root: Path) -> Path | None:
-    """Return the file of an ``exparity`` module by its dotted name, or None if it has none."""
+    """Return the resolved file of an ``exparity`` module by its dotted name, if it has one."""
     parts = dotted.split(".")[1:]
     place = root.joinpath(*parts)
     candidates = (place.with_suffix(".py"), place / "__init__.py") if parts else ()
-    return next((file for file in candidates if file.is_file()), None)
+    return next((file.resolve() for file in candidates if file.is_file()), None)
 
 
 @cache
@@ -42,7 +43,7 @@ def _imported(source: str, root: Path) -> tuple[Path, ...]:
     """Return the files of ``exparity`` that a source imports; a hundred closures ask for them."""
     parts = ((module, f"{module}.{name}") for module, name, _ in _imports(source))
     files = (_definition(dotted, root) for both in parts for dotted in both)
-    return tuple(dict.fromkeys(file.resolve() for file in files if file is not None))
+    return tuple(dict.fromkeys(file for file in files if file is not None))
 
 
 @cache
@@ -75,8 +76,8 @@ def _closure(paths: Iterable[Path], follows: Callable[[Path], bool]) -> set[Path
 @cache
 def reached(path: Path, package: str) -> tuple[Path, ...]:
     """Return a file and the modules of a subpackage that it imports, directly or through them."""
-    inside = (_ROOT / package).resolve()
-    return tuple(sorted(_closure([path], lambda file: inside in file.parents)))
+    inside = f"{(_ROOT / package).resolve()}{os.sep}"
+    return tuple(sorted(_closure([path], lambda file: str(file).startswith(inside))))
 
 
 @cache

@@ -42,7 +42,7 @@ def scored(results: Path, folder: Path, training: Path) -> tuple[list[Path], Pat
         )
         paths.append(output)
     _, metadata = read_artefact(files[0], "explanations")
-    choice = Choice(target=metadata["parameters"]["target"])
+    choice = Choice(target="label" if metadata.parameters["target"] == "label" else "predicted")
     random = folder / place / "random.parquet"
     negative_control_cell(
         data,

@@ -174,11 +174,10 @@ def read_cells(results: Path) -> Iterator[Cell]:
         table, metadata = read_artefact(path, "explanations")
         by_id = {example.example_id: example for example in data[dataset].examples}
         examples = [by_id[id] for id in table.column("example_id").to_pylist()]
-        call = metadata["parameters"]
         yield Cell(
-            method=call["use"],
-            options=call["params"],
-            noise=ROUNDING_NOISE in metadata.get("flags", []),
+            method=metadata.use,
+            options=dict(metadata.params),
+            noise=ROUNDING_NOISE in metadata.flags,
             classifier=load_classifier(results / "models" / dataset / model / seed, shortcuts=True),
             examples=examples,
             explanations=[

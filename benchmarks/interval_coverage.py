@@ -35,7 +35,7 @@ def populations(results: Path) -> Iterator[tuple[str, np.ndarray]]:
     """Yield name and (m, 2) scores of the first two groups in the complete sets of an artefact."""
     for path in sorted(p for p in results.rglob("*.parquet") if "scores" in p.parts):
         table, metadata = read_artefact(path, "scores")
-        order, sets = metadata["groups"][:2], defaultdict[str, dict[str, float]](dict)
+        order, sets = metadata.groups[:2], defaultdict[str, dict[str, float]](dict)
         for row in table.select(["match_id", "group", "score"]).to_pylist():
             if row["match_id"] is not None and row["score"] == row["score"]:
                 sets[row["match_id"]][row["group"]] = row["score"]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from exparity.config.presets import preset
+from exparity.config.presets import preset_options
 from exparity.core.errors import InputError, require_known
 from exparity.data import load_with_facts
 from exparity.data.files import DataSource
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     Model = PreTrainedModel | Classifier
     """A model of transformers, or what a benchmark has loaded of one."""
 
-_STUDY = preset("ferret")
 _DATASETS = {"hatexplain": "hatexplain", "movie_rationales": "movie_reviews", "sst": "sst"}
 """Names of ferret's datasets, and what they are called here."""
 _TOP_WORDS = 5
@@ -104,7 +103,8 @@ class _Explainer:
 
     def __init__(self, model: Model, tokenizer: PreTrainedTokenizerFast, **options: object) -> None:
         self.classifier = _classifier_of(model, tokenizer)
-        self.options = {**_STUDY["methods"].get(self.method, {}), **options}
+        known = preset_options("ferret", "methods", self.method)
+        self.options: dict[str, Any] = {**known, **options}
 
     def __call__(self, text: str, target: int = 1) -> Explanation:
         """Explain a text."""
@@ -164,7 +164,7 @@ class _Evaluator:
 
     def __init__(self, model: Model, tokenizer: PreTrainedTokenizerFast) -> None:
         self.classifier = _classifier_of(model, tokenizer)
-        self.options = dict(_STUDY["metrics"].get(self.metric, {}))
+        self.options: dict[str, Any] = dict(preset_options("ferret", "metrics", self.metric))
 
     @property
     def BEST_SORTING_ASCENDING(self) -> bool:

@@ -11,11 +11,12 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NotRequired, Protocol, TypedDict
 
 from exparity.artefacts.columns import Column, Export, fields
 from exparity.artefacts.ids import Ids
 from exparity.core.registry import Entry, Registry
+from exparity.core.settings import Controls, StudyStatistics
 from exparity.core.validation import Settings, options_of
 
 LEVELS = ("experiment", "dataset", "model", "seed", "metric")
@@ -25,30 +26,139 @@ OF_JOB = ("metric_id", "machine")
 _Statistic = Literal["alpha", "threshold", "ddof", "confidence", "resamples", "family"]
 
 
+Options = dict[str, Any]
+"""Options that the result of a job depends on, as JSON values."""
+
+
+class Call(TypedDict):
+    """An implementation with its options, as a job that calls it depends on them."""
+
+    use: str
+    params: dict[str, object]
+    digest: str
+    files: NotRequired[dict[str, str]]
+
+
+class InstanceView(Protocol):
+    """A named use of an implementation; :class:`exparity.config.instances.Instance` is one."""
+
+    @property
+    def id(self) -> str:
+        """Id in the config."""
+
+    @property
+    def entry(self) -> Entry[Any]:
+        """The implementation."""
+
+    @property
+    def params(self) -> Mapping[str, object]:
+        """Options as the config has them, without defaults."""
+
+    @property
+    def known_groups(self) -> tuple[str, ...]:
+        """Groups of a dataset as its facts declare them; empty where its options or rows decide."""
+
+    def call(self, where: str) -> Call:
+        """Return its options and its code."""
+
+    def call_with_files(self, where: str) -> Call:
+        """Return its options, its code and the content of its files."""
+
+
+class SpecView(Protocol):
+    """What a model is; :class:`exparity.models.spec.ModelSpec` says it."""
+
+    @property
+    def init(self) -> str:
+        """Whether it starts from scratch or is pretrained."""
+
+    @property
+    def predict(self) -> str | None:
+        """Function that it is, of a model that is given."""
+
+    @property
+    def checkpoint(self) -> str | None:
+        """Where it starts from."""
+
+    @property
+    def revision(self) -> str | None:
+        """Commit of a checkpoint on the Hub."""
+
+
+class ModelView(Protocol):
+    """A model of the config; :class:`exparity.config.resolved.ResolvedModel` is one."""
+
+    @property
+    def spec(self) -> SpecView:
+        """What it is."""
+
+
+class ConfigView(Protocol):
+    """Settings that an analysis needs; :class:`exparity.config.models.Config` has them."""
+
+    target: Literal["predicted", "label"]
+    examples: Literal["all", "correct"]
+    precision: str
+    data_dir: str
+    controls: Controls
+    statistics: StudyStatistics
+
+
 class ExperimentView(Protocol):
     """Answers of an experiment that an analysis needs for the options of a job.
 
     :class:`exparity.config.experiment.Experiment` gives them, which knows this package.
     """
 
-    config: Any
-    datasets: Mapping[str, Any]
-    generators: Mapping[str, Any]
-    methods: Mapping[str, Any]
-    metrics: Mapping[str, Any]
-    models: Mapping[str, Any]
-    seeds: Sequence[int]
-    pairs: Sequence[tuple[str, str]]
-    metrics_that_need: Callable[..., list[str]]
-    applying: Callable[[str, str], list[str]]
-    finetune_options: Callable[..., dict[str, Any]]
-    evaluate_options: Callable[..., dict[str, Any]]
-    most_explained: Callable[[Mapping[str, Any]], int | None]
+    seeds: list[int]
+
+    @property
+    def config(self) -> ConfigView:
+        """The config."""
+
+    @property
+    def datasets(self) -> Mapping[str, InstanceView]:
+        """Its datasets."""
+
+    @property
+    def generators(self) -> Mapping[str, InstanceView]:
+        """Generators of counterfactuals by dataset."""
+
+    @property
+    def methods(self) -> Mapping[str, InstanceView]:
+        """Its methods."""
+
+    @property
+    def metrics(self) -> Mapping[str, InstanceView]:
+        """Its metrics."""
+
+    @property
+    def models(self) -> Mapping[str, ModelView]:
+        """Its models."""
+
+    @property
+    def pairs(self) -> Sequence[tuple[str, str]]:
+        """Each (dataset, model) that is trained."""
+
+    def metrics_that_need(self, needs: str, dataset: str | None = None) -> list[str]:
+        """Return the metrics that compute with something, such as ``rationale``."""
+
+    def applying(self, kind: str, dataset: str) -> list[str]:
+        """Return the methods or metrics that a dataset is explained with or scored by."""
+
+    def finetune_options(self, dataset: str, model: str, seed: int) -> Options:
+        """Return what a checkpoint depends on."""
+
+    def evaluate_options(self, **cell: str | int) -> Options:
+        """Return what scores depend on."""
+
+    def most_explained(self, ids: Mapping[str, str | int]) -> int | None:
+        """Return the largest sample of test texts that a method explains."""
 
 
 def where_methods_compete(
     experiment: ExperimentView, ids: Ids, **settings: Any
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """Return the options of a job that compares methods: none where there are fewer than two."""
     return dict(settings) if len(experiment.methods) > 1 else None
 
@@ -142,7 +252,7 @@ class AnalysisFacts:
     memory_mb: int = 2000
     minutes: int | None = 30
     statistics: tuple[_Statistic, ...] = ()
-    job_options: Callable[..., Mapping[str, Any] | None] | None = None
+    job_options: Callable[..., Mapping[str, object] | None] | None = None
     caution: Callable[..., str | None] | None = None
     section: Callable[..., Findings | None] | None = None
     template: str = "section.html.j2"

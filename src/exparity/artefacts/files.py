@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -35,6 +35,7 @@ from exparity.artefacts.schemas import check_schema, columns_of, schema_of
 from exparity.artefacts.seal import open_sealed, read_metadata, write_sealed
 from exparity.core.calls import checked
 from exparity.core.errors import InputError
+from exparity.core.plain import as_float
 from exparity.core.usage import usage
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
 
 
 @cache
-def facts_of_code() -> dict[str, Any]:
+def facts_of_code() -> dict[str, object]:
     """Return version and commit of exparity and the versions of what it computes with.
 
     They are looked up once, also for the processes that this one forks.
@@ -163,12 +164,12 @@ def _commit() -> str:
 def write_artefact(
     path: Path,
     artefact: str,
-    rows: Sequence[Mapping[str, Any]] | pa.Table,
+    rows: Sequence[Mapping[str, object]] | pa.Table,
     ids: Mapping[str, str | int],
     *,
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, object],
     device: str = "cpu",
-    extra: Mapping[str, Any] | None = None,
+    extra: Mapping[str, object] | None = None,
 ) -> None:
     """Write rows as an artefact: checked, sorted by key, with provenance, atomically.
 
@@ -180,7 +181,7 @@ def write_artefact(
     now = time.time()
     started = 0.0
     with suppress(ValueError):  # there is none to read
-        started = float(facts_of(read_metadata(path).metadata).get("started", 0))
+        started = as_float(facts_of(read_metadata(path).metadata).get("started", 0))
     if run.started < started <= now:
         log.warning("%s: a job that started later has written it; left as it is", path)
         run.left.add(path)
@@ -204,7 +205,7 @@ def write_artefact(
 
 
 def table_of(
-    path: Path, artefact: str, rows: Sequence[Mapping[str, Any]], ids: Mapping[str, str | int]
+    path: Path, artefact: str, rows: Sequence[Mapping[str, object]], ids: Mapping[str, str | int]
 ) -> pa.Table:
     """Return rows as a checked table of an artefact, sorted by key."""
     id_names, _, keys = columns_of(artefact)
@@ -242,7 +243,9 @@ def join_tables(artefact: str, tables: Sequence[pa.Table]) -> pa.Table:
     return table.combine_chunks() if tables else empty
 
 
-def save_parquet(path: Path, table: pa.Table, facts: Mapping[str, Any], lineage: str = "") -> None:
+def save_parquet(
+    path: Path, table: pa.Table, facts: Mapping[str, object], lineage: str = ""
+) -> None:
     """Write a table with facts as its only metadata, atomically and with a seal."""
     metadata = {
         _METADATA_PREFIX + key: json.dumps(value, sort_keys=True, ensure_ascii=False)
@@ -252,7 +255,7 @@ def save_parquet(path: Path, table: pa.Table, facts: Mapping[str, Any], lineage:
         write_sealed(table.replace_schema_metadata(metadata), temporary, lineage)
 
 
-def save_export(export: Export, folder: Path, facts: Mapping[str, Any]) -> None:
+def save_export(export: Export, folder: Path, facts: Mapping[str, object]) -> None:
     """Write a plain table as CSV and as Parquet with facts as metadata, under its name."""
     save_parquet(folder / f"{export.name}.parquet", export.as_table(), facts)
     with atomic_path(folder / f"{export.name}.csv") as path:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from exparity.artefacts.columns import records
 from exparity.core.errors import InputError
+from exparity.core.plain import as_mapping, as_texts
 from exparity.core.settings import Controls, Report, StudyStatistics
 from exparity.core.strict import canonical
 from exparity.core.validation import read_settings
@@ -33,9 +33,9 @@ class _Written:
     datasets: dict[str, str]
     models: dict[str, str]
     study: str
-    statistics: dict[str, Any]
-    controls: dict[str, Any]
-    report: dict[str, Any]
+    statistics: dict[str, object]
+    controls: dict[str, object]
+    report: dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Grid:
     report: Report = field(default_factory=Report.model_construct)
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any], where: str) -> Grid:
+    def from_json(cls, values: Mapping[str, object], where: str) -> Grid:
         """Return the grid that :meth:`as_json` wrote; further keys are left out.
 
         Raises:
@@ -87,8 +87,14 @@ class Grid:
                 seeds=[int(seed) for seed in written.seeds],
                 methods=dict(written.methods),
                 metrics=dict(written.metrics),
-                left_out=values.get("left_out", {}),
-                unmeasured=values.get("unmeasured", {}),
+                left_out={
+                    kind: {name: as_texts(left) for name, left in as_mapping(by_id).items()}
+                    for kind, by_id in as_mapping(values.get("left_out", {})).items()
+                },
+                unmeasured={
+                    method: as_texts(metrics)
+                    for method, metrics in as_mapping(values.get("unmeasured", {})).items()
+                },
                 analyses={name: [*map(tuple, cells)] for name, cells in written.analyses.items()},
                 title=written.title,
                 datasets=dict(written.datasets),
@@ -103,9 +109,9 @@ class Grid:
         except (AttributeError, TypeError, ValueError) as error:
             raise InputError(f"{where}: not a grid ({error}); run `snakemake`") from None
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return it as JSON values, keys in the order of the alphabet."""
-        values: dict[str, Any] = {
+        values: dict[str, object] = {
             "pairs": self.pairs,
             "seeds": self.seeds,
             # Pairs, since the page shows methods and metrics in the order of the config.
@@ -122,7 +128,7 @@ class Grid:
         }
         values |= {"left_out": self.left_out} if self.left_out else {}
         values |= {"unmeasured": self.unmeasured} if self.unmeasured else {}
-        as_written: dict[str, Any] = json.loads(canonical(values))
+        as_written: dict[str, object] = json.loads(canonical(values))
         return as_written
 
     def applying(self, kind: str, dataset: str) -> list[str]:
@@ -155,5 +161,5 @@ def read_grid(results: Path) -> Grid | None:
     return Grid.from_json(values, str(path))
 
 
-def _digest(values: Mapping[str, Any]) -> str:
+def _digest(values: Mapping[str, object]) -> str:
     return sha256(canonical(values).encode("utf-8", "surrogatepass")).hexdigest()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from exparity.core.plain import as_float, as_int, as_list, as_mapping, as_text, as_texts
+
 
 class Ids(dict[str, str | int]):
     """Ids of a cell by their level, such as ``dataset``.
@@ -46,44 +48,46 @@ class Ids(dict[str, str | int]):
         return Ids({other: value for other, value in self.items() if other != level})
 
 
-class Provenance(dict[str, Any]):
+class Provenance(dict[str, object]):
     """What an artefact says of itself, by name; what most readers need are attributes as well."""
 
     @property
     def ids(self) -> Ids:
         """The ids in its path."""
-        return Ids(self["wildcards"])
+        ids = Ids()
+        for level, value in as_mapping(self["wildcards"]).items():
+            ids[level] = value if isinstance(value, int) else as_text(value)
+        return ids
 
     @property
-    def parameters(self) -> Mapping[str, Any]:
+    def parameters(self) -> Mapping[str, object]:
         """What its rows depend on."""
-        parameters: Mapping[str, Any] = self["parameters"]
-        return parameters
+        return as_mapping(self["parameters"])
 
     @property
     def groups(self) -> Sequence[str]:
         """The groups, in their declared order."""
-        return list(self["groups"])
+        return as_texts(self["groups"])
 
     @property
-    def compared(self) -> dict[str, Any]:
+    def compared(self) -> dict[str, object]:
         """The groups, and what they are groups of, as further artefacts name them."""
         return {name: self[name] for name in ("groups", "attribute")}
 
     @property
     def labels(self) -> Sequence[str]:
         """The classes, by index."""
-        return list(self["labels"])
+        return as_texts(self["labels"])
 
     @property
     def n_rows(self) -> int:
         """Its number of rows."""
-        return int(self["rows"])
+        return as_int(self["rows"])
 
     @property
     def flags(self) -> Sequence[str]:
         """Its flags, if it has any."""
-        return list(self.get("flags", ()))
+        return as_texts(self.get("flags", ()))
 
     @property
     def use(self) -> str:
@@ -93,5 +97,17 @@ class Provenance(dict[str, Any]):
     @property
     def params(self) -> Mapping[str, Any]:
         """Options of that method or metric."""
-        params: Mapping[str, Any] = self.parameters.get("params", {})
-        return params
+        return as_mapping(self.parameters.get("params", {}))
+
+    @property
+    def skill(self) -> Mapping[str, object]:
+        """How the skill of a metric is measured; empty of a metric without."""
+        return as_mapping(self.get("skill") or {})
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The least and the largest score of a metric; None where they are not told."""
+        if "bounds" not in self:
+            return None
+        low, high = as_list(self["bounds"])
+        return as_float(low), as_float(high)

@@ -24,7 +24,7 @@ _FAILED_ON_PAGE = re.compile(r'<meta name="exparity-failed" content="([^"]*)">')
 _HEAD = 65536  # characters of a page that its key and the names of its failed parts are among
 
 
-def lineage(options: Mapping[str, Any], inputs: Iterable[str]) -> str:
+def lineage(options: Mapping[str, object], inputs: Iterable[str]) -> str:
     """Return the key of a job."""
     return fingerprint(options, sorted(inputs))
 

@@ -23,11 +23,11 @@ class StageResult(NamedTuple):
         further: rows of the other artefacts that the job makes, by artefact.
     """
 
-    rows: Sequence[Mapping[str, Any]]
-    ids: Mapping[str, Any]
-    facts: Mapping[str, Any] = {}
-    parameters: Mapping[str, Any] | None = None
-    further: Mapping[str, Sequence[Mapping[str, Any]]] = {}
+    rows: Sequence[Mapping[str, object]]
+    ids: Mapping[str, str | int]
+    facts: Mapping[str, object] = {}
+    parameters: Mapping[str, object] | None = None
+    further: Mapping[str, Sequence[Mapping[str, object]]] = {}
 
 
 def writes_result(*artefacts: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from markupsafe import Markup
 
 from exparity.benchmarking.datasets import load_texts
 from exparity.benchmarking.zero_shot import HYPOTHESIS, hypotheses
-from exparity.config.presets import preset
+from exparity.config.presets import preset_options
 from exparity.core.calls import Several, Use, checked, listed, uses_of
 from exparity.core.errors import InputError
 from exparity.core.flags import Count, Seed
@@ -24,7 +24,7 @@ from exparity.engine.encoding import as_list
 from exparity.explanations import Explanation, shaded_words
 from exparity.explanations.markup import notebook_html, number_text, template_html
 from exparity.methods import METHODS, Targets, Texts, explain_many, targets_of
-from exparity.methods.facts import RANDOM
+from exparity.methods.facts import RANDOM, MethodFacts
 from exparity.metrics import METRICS, Rationales, checked_metrics, evaluate_many
 from exparity.metrics.facts import ARROWS, MetricFacts
 from exparity.stats.levels import GroupLevel, group_levels
@@ -51,6 +51,7 @@ FAITHFULNESS = ("comprehensiveness", "sufficiency", "loo_correlation")
 PLAUSIBILITY = ("rationale_auprc", "rationale_token_f1", "rationale_iou")
 _EQUAL = 1e-9
 """Means that differ by no more than this share are equal up to rounding."""
+CellFacts = TypeVar("CellFacts", MethodFacts, MetricFacts)
 _REGISTRIES: Mapping[Block, Registry[Any]] = {"methods": METHODS, "metrics": METRICS}
 _SHOWN_TEXTS = 20
 """Texts that a notebook shows; a saved page has all of them."""
@@ -155,7 +156,7 @@ class Benchmark:
         check_texts(self.classifier, self._texts, encodings)
         self._targets = targets_of(self.classifier, encodings, targets)
         self._seed = seed
-        self._study = preset(study)
+        self._study = study
         self._training = training
         self._rationales = rationales
 
@@ -195,7 +196,7 @@ class Benchmark:
             >>> list(study.explanations)
             ['gradient', 'occlusion']
         """
-        fitting = self._fitting("methods")
+        fitting = self._fitting(METHODS)
         everywhere = [
             name
             for name, facts in fitting.items()
@@ -246,16 +247,15 @@ class Benchmark:
         """Return the metrics that are asked for, by name; misspelt ones are refused."""
         has_rationales = self._rationales is not None
         lacking = {"counterfactual", *([] if has_rationales else ["rationale"])}
-        fitting = self._fitting("metrics")
+        fitting = self._fitting(METRICS)
         computable = [name for name, facts in fitting.items() if facts.needs not in lacking]
         default = [*FAITHFULNESS, *(PLAUSIBILITY if has_rationales else ())]
         uses = self._use("metrics", metrics, default, computable)
         checked_metrics(self._written(uses))
         return uses
 
-    def _fitting(self, block: Block) -> dict[str, Any]:
+    def _fitting(self, registry: Registry[CellFacts]) -> dict[str, CellFacts]:
         """Return facts of the methods or metrics that need no more than the classifier has."""
-        registry = _REGISTRIES[block]
         by_name = {name: registry.get(name).facts for name in registry.ids()}
         if self.classifier.is_black_box:
             return {name: facts for name, facts in by_name.items() if facts.asks_only}
@@ -267,16 +267,18 @@ class Benchmark:
         self, block: Block, ids: Ids | None, default: list[str], all_ids: list[str]
     ) -> dict[str, Use]:
         """Return what is asked for, with the options of the study."""
-        known = self._study.get(block, {})
         uses = {
-            name: Use(use.registered, {**known.get(use.registered, {}), **use.options})
+            name: Use(
+                use.registered,
+                {**preset_options(self._study, block, use.registered), **use.options},
+            )
             for name, use in uses_of(default if ids is None else ids, block, all_ids).items()
         }
         self._used[block] |= uses
         return uses
 
     @staticmethod
-    def _written(uses: Mapping[str, Use]) -> dict[str, dict[str, Any]]:
+    def _written(uses: Mapping[str, Use]) -> dict[str, dict[str, object]]:
         """Return uses as a caller writes them."""
         return {name: {"use": use.registered, **use.options} for name, use in uses.items()}
 

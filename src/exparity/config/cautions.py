@@ -21,7 +21,9 @@ def cautions(experiment: Experiment) -> list[str]:
         model_type = known_type(experiment.models[model].spec)
         for method_id, method in experiment.methods.items():
             caution = method.entry.facts.caution
-            for seed in experiment.seeds if caution and model_type else ():
+            if caution is None or not model_type:
+                continue
+            for seed in experiment.seeds:
                 options = experiment.explain_options(
                     dataset=dataset, model=model, seed=seed, method=method_id
                 )

@@ -11,9 +11,11 @@ from exparity.config.instances import Instance
 from exparity.config.presets import matches
 from exparity.config.resolved import ResolvedConfig
 from exparity.core.errors import InputError, require_known, within
+from exparity.core.plain import as_int, as_list
 from exparity.core.strict import parse_json
 from exparity.core.validation import defaults_of
 from exparity.counterfactuals import check_groups, label_refusal
+from exparity.data.facts import DatasetFacts
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.models.functions import MUST_WRITE, refusal, source_of
@@ -148,7 +150,7 @@ def check_prompts(experiment: ResolvedConfig) -> None:
             raise _lacking(model, ": is asked by", dataset, "prompts", f"write prompts.{dataset}")
         templates = prompts[dataset].templates
         training = experiment.models[model].training
-        for number in (*experiment.seeds, *(training.get("templates") or ())):
+        for number in (*experiment.seeds, *map(as_int, as_list(training.get("templates") or ()))):
             if number >= len(templates):
                 raise InputError(
                     f"prompts.{dataset}: seed k takes template k, and there is no template "
@@ -218,10 +220,10 @@ def check_writers(experiment: ResolvedConfig) -> None:
                 )
 
 
-def _known_classes(instance: Instance) -> tuple[str, ...]:
+def _known_classes(instance: Instance[DatasetFacts]) -> tuple[str, ...]:
     """Return the classes of a dataset; none if only the data hold them."""
     if named := _CLASS_OPTIONS & instance.params.keys():
-        return tuple(map(str, instance.params[named.pop()] or ()))
+        return tuple(map(str, as_list(instance.params[named.pop()] or ())))
     return tuple(instance.entry.facts.labels or ())
 
 

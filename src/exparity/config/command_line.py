@@ -33,7 +33,7 @@ def results_of(named: Path | None, files: Sequence[Path], overrides: Sequence[st
     return named
 
 
-def read_config(files: Sequence[Path], overrides: Sequence[str] = ()) -> dict[str, Any]:
+def read_config(files: Sequence[Path], overrides: Sequence[str] = ()) -> dict[str, object]:
     """Return the config that Snakemake has after ``--configfile`` and ``--config``."""
     config, *changes = map(_content, files or [DEFAULT])
     if overrides:
@@ -46,14 +46,14 @@ def read_config(files: Sequence[Path], overrides: Sequence[str] = ()) -> dict[st
     return config
 
 
-def _content(path: Path) -> dict[str, Any]:
+def _content(path: Path) -> dict[str, object]:
     content = read_yaml(path)
     if not isinstance(content, dict):
         raise InputError(f"{path}: is not a config: it must hold datasets, models, ...")
     return content
 
 
-def read_overrides(overrides: Sequence[str]) -> dict[str, Any]:
+def read_overrides(overrides: Sequence[str]) -> dict[str, object]:
     """Return the values that ``--config`` sets."""
     from snakemake.cli import parse_config  # takes a second
 

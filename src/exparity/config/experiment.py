@@ -13,12 +13,13 @@ from graphlib import TopologicalSorter
 from itertools import chain
 from operator import eq
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from exparity.artefacts import layout
 from exparity.artefacts.analyses import (
     ANALYSES,
     AnalysisFacts,
+    Options,
     analysis_making,
     arguments_of,
     config_options,
@@ -31,8 +32,9 @@ from exparity.config import digests
 from exparity.config.checks import check, check_results
 from exparity.config.models import Config
 from exparity.config.presets import with_preset
-from exparity.config.resolved import Cell, Options, ResolvedConfig
+from exparity.config.resolved import Cell, ResolvedConfig
 from exparity.core.errors import InputError, exit_on_bad_input, require_known
+from exparity.core.plain import as_text
 from exparity.core.registry import Entry
 from exparity.core.strict import json_value, read_yaml
 from exparity.core.validation import complete, read_settings
@@ -61,7 +63,7 @@ _COMPRESSED = {".gz": 5, ".parquet": 5}
 
 
 def load_or_exit(
-    config: Mapping[str, Any], files: Iterable[str | Path] = (), cores: int | None = None
+    config: Mapping[str, object], files: Iterable[str | Path] = (), cores: int | None = None
 ) -> Experiment:
     """Make an experiment from Snakemake's config; on a config error, say so and exit with 2.
 
@@ -100,7 +102,7 @@ class Experiment(ResolvedConfig):
                 )
 
     @classmethod
-    def from_mapping(cls, config: Mapping[str, Any]) -> Experiment:
+    def from_mapping(cls, config: Mapping[str, object]) -> Experiment:
         """Validate a config against its description and the registries."""
         return cls(read_settings(Config, with_preset(json_value(config)), "config:"))
 
@@ -229,10 +231,10 @@ class Experiment(ResolvedConfig):
             return options
         entry = ANALYSES.get(name)
         settings = dict(self._job_options(entry, ids) or {})
-        digest = digests.analysis(entry.source) + settings.pop("digest", "")
+        digest = digests.analysis(entry.source) + as_text(settings.pop("digest", ""))
         return {**settings, "digest": digest}
 
-    def _job_options(self, entry: Entry[AnalysisFacts], ids: Cell) -> Mapping[str, Any] | None:
+    def _job_options(self, entry: Entry[AnalysisFacts], ids: Cell) -> Mapping[str, object] | None:
         """Return the options of a job; None where the analysis does not apply."""
         facts = entry.facts
         settings = self.settings.get(entry.id, {})
@@ -292,7 +294,7 @@ class Experiment(ResolvedConfig):
         return files
 
     def flags(
-        self, name: str, inputs: Inputs, outputs: Sequence[str], ids: Mapping[str, Any]
+        self, name: str, inputs: Inputs, outputs: Sequence[str], ids: Mapping[str, object]
     ) -> list[str]:
         """Return the flags of an analysis' command, beside its options."""
         entry = ANALYSES.get(name)

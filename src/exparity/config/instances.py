@@ -11,47 +11,52 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Generic, TypeVar
 
+from exparity.artefacts.analyses import Call
 from exparity.artefacts.lineage import sha256_of
 from exparity.config.models import Config, InstanceEntry
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
+from exparity.core.plain import as_text
 from exparity.core.registry import Entry, Registry
 from exparity.core.validation import Settings, complete
 from exparity.data import DATASETS
-from exparity.methods import METHODS
-from exparity.metrics import METRICS, SHARED_SOURCES
+from exparity.data.facts import DatasetFacts
+from exparity.methods.facts import MethodFacts
+from exparity.metrics import SHARED_SOURCES
+from exparity.metrics.facts import MetricFacts
+from exparity.types import Facts
 
+KindFacts = TypeVar("KindFacts", bound=Facts)
 _GROUP_OPTIONS = {"attribute", "groups"}
 """Options of datasets that decide on their groups."""
 
 
 @dataclass(frozen=True)
-class Instance:
+class Instance(Generic[KindFacts]):
     """A named use of a registered implementation."""
 
     id: str
-    entry: Entry[Any]
-    params: Mapping[str, Any]  # as set, without defaults
+    entry: Entry[KindFacts]
+    params: Mapping[str, object]  # as set, without defaults
     max_examples: int | None
     options: type[Settings]  # all that it knows
     shared: tuple[Path, ...] = ()  # sources that all implementations of its kind run through
     datasets: Sequence[str] | None = None  # those that it is used on; all if None
 
     @property
-    def known_groups(self) -> tuple[str, ...]:
+    def known_groups(self: Instance[DatasetFacts]) -> tuple[str, ...]:
         """A dataset's groups as its facts declare them; empty if its options or rows decide."""
-        groups: tuple[str, ...] = self.entry.facts.groups
-        return () if _GROUP_OPTIONS & self.params.keys() else groups
+        return () if _GROUP_OPTIONS & self.params.keys() else self.entry.facts.groups
 
     def is_used_on(self, dataset: str) -> bool:
         """Return whether the config has it used on a dataset."""
         return self.datasets is None or dataset in self.datasets
 
     def call(
-        self, where: str, changes: Mapping[str, Any] = {}, without: str | None = None
-    ) -> dict[str, Any]:
+        self, where: str, changes: Mapping[str, object] = {}, without: str | None = None
+    ) -> Call:
         """Return its options, all but one, and its code, as a job that calls it depends on them."""
         params = complete(self.options, {**self.params, **changes}, where)
         return {
@@ -60,7 +65,9 @@ class Instance:
             "digest": source_digest(self.entry.source, *self.shared),
         }
 
-    def paths_in(self, cell: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, str]:
+    def paths_in(
+        self, cell: Mapping[str, str | int], changes: Mapping[str, object]
+    ) -> dict[str, str]:
         """Return its options that name files, as a cell has them."""
         named = {}
         for option in getattr(self.entry.facts, "path_options", ()):
@@ -74,15 +81,19 @@ class Instance:
                 ) from None
         return named
 
-    def call_with_files(self, where: str) -> dict[str, Any]:
+    def call_with_files(self, where: str) -> Call:
         """Return its options, its code and the content of its files."""
         files = {str(path): sha256_of(path) for path in self.entry.input_files(self.params, where)}
-        return {**self.call(where), **({"files": files} if files else {})}
+        call = self.call(where)
+        if files:
+            call["files"] = files
+        return call
 
 
-def instances_of(block: str, config: Config) -> dict[str, Instance]:
-    """Return the instances of a block."""
-    registry: Any = {"datasets": DATASETS, "methods": METHODS, "metrics": METRICS}[block]
+def instances_of(
+    block: str, registry: Registry[KindFacts], config: Config
+) -> dict[str, Instance[KindFacts]]:
+    """Return the instances of a block, of implementations in a registry."""
     instances = {}
     for instance_id, settings_or_none in getattr(config, block).items():
         own_settings = settings_or_none or InstanceEntry()
@@ -114,18 +125,18 @@ def instances_of(block: str, config: Config) -> dict[str, Instance]:
 
 
 def named_instance(
-    registry: Registry[Any], written: str | Mapping[str, Any], where: str
-) -> Instance:
+    registry: Registry[KindFacts], written: str | Mapping[str, object], where: str
+) -> Instance[KindFacts]:
     """Return the instance of an entry that is a registered id, or ``use`` and its options."""
     settings = {"use": written} if isinstance(written, str) else dict(written)
-    entry = registry.get(settings.pop("use"), where)
+    entry = registry.get(as_text(settings.pop("use")), where)
     complete(entry.options, settings, where)
     entry.input_files(settings, where)
     shared = sys.modules[registry.package].__file__ or ""
     return Instance(entry.id, entry, settings, None, entry.options, (Path(shared),))
 
 
-def lacks_of(instance: Instance, *, has_generator: bool) -> dict[str, str]:
+def lacks_of(instance: Instance[DatasetFacts], *, has_generator: bool) -> dict[str, str]:
     """Return in words what a dataset lacks: groups, rationales, raters or counterfactuals."""
     facts = instance.entry.facts
     lacks = {}
@@ -147,8 +158,8 @@ def lacks_of(instance: Instance, *, has_generator: bool) -> dict[str, str]:
 
 def left_out(
     datasets: Iterable[str],
-    methods: Mapping[str, Instance],
-    metrics: Mapping[str, Instance],
+    methods: Mapping[str, Instance[MethodFacts]],
+    metrics: Mapping[str, Instance[MetricFacts]],
     lacks: Mapping[str, Mapping[str, str]],
 ) -> dict[str, dict[str, list[str]]]:
     """Return the datasets that each method, metric and artefact leaves out, by kind and id."""

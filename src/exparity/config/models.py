@@ -351,5 +351,5 @@ class Config(Settings):
     statistics: StudyStatistics = StudyStatistics()
     report: Report = Report()
     controls: Controls = Controls()
-    analyses: Mapping[Id, Mapping[str, Any] | None] = {}
+    analyses: Mapping[Id, Mapping[str, object] | None] = {}
     overrides: Sequence[Override] = ()

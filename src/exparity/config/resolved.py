@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from exparity.artefacts import layout
+from exparity.artefacts.analyses import Options
 from exparity.artefacts.grid import Grid
 from exparity.artefacts.ids import Ids
 from exparity.config import digests
 from exparity.config.instances import (
     Instance,
+    KindFacts,
     instances_of,
     lacks_of,
     left_out,
@@ -25,18 +26,20 @@ from exparity.core.registry import load_plugin
 from exparity.core.strict import canonical
 from exparity.core.validation import read_settings
 from exparity.counterfactuals import GENERATORS
-from exparity.debiasing import INTERVENTIONS
+from exparity.data import DATASETS
+from exparity.debiasing import INTERVENTIONS, InterventionFacts
 from exparity.debiasing.recipes import calls_of
+from exparity.methods import METHODS
+from exparity.metrics import METRICS
 from exparity.models.catalogue import known_id, known_models, resolve_model
 from exparity.models.folders import own_sources
 from exparity.models.heads import HEADS
 from exparity.models.prompts import PromptSpec
 from exparity.models.spec import ModelSpec, TrainingSpec, merge_training
+from exparity.types import Facts
 
 Cell = Mapping[str, str | int]
 """Ids as the workflow has them."""
-Options = dict[str, Any]
-"""Options that the result of a job depends on, as JSON values."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,8 @@ class ResolvedModel:
 
     spec: ModelSpec
     known: str | None
-    training: Mapping[str, Any]
-    interventions: Sequence[Instance]
+    training: Mapping[str, object]
+    interventions: Sequence[Instance[InterventionFacts]]
     datasets: Sequence[str] | None
 
 
@@ -66,9 +69,9 @@ class ResolvedConfig:
         self.results = config.results
         for plugin in config.plugins:
             load_plugin(plugin)
-        self.datasets = instances_of("datasets", config)
-        self.methods = instances_of("methods", config)
-        self.metrics = instances_of("metrics", config)
+        self.datasets = instances_of("datasets", DATASETS, config)
+        self.methods = instances_of("methods", METHODS, config)
+        self.metrics = instances_of("metrics", METRICS, config)
         entries = {model: entry or Model() for model, entry in config.models.items()}
         self.models = {
             model: _resolved_model(model, entry, config.encoder) for model, entry in entries.items()
@@ -82,8 +85,8 @@ class ResolvedConfig:
             for dataset, written in config.counterfactuals.items()
         }
         self.seeds: list[int] = list(config.seeds)
-        self.overrides: list[Mapping[str, Any]] = [o.set_values for o in config.overrides]
-        self._memo: dict[tuple[Any, ...], Options] = {}
+        self.overrides: list[Options] = [o.set_values for o in config.overrides]
+        self._memo: dict[tuple[str, str], Options] = {}
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
@@ -161,7 +164,7 @@ class ResolvedConfig:
     def prepare_options(self, dataset: str) -> Options:
         """Return what the data artefact depends on: not what raters marked."""
         instance = self.datasets[dataset]
-        return instance.call(f"datasets.{dataset}", without=instance.entry.facts.rater_option)
+        return {**instance.call(f"datasets.{dataset}", without=instance.entry.facts.rater_option)}
 
     def own_inputs(self, stage: str, ids: Cell) -> list[str]:
         """Return the user's own files that a job reads, or the checkpoint that it starts from."""
@@ -171,7 +174,8 @@ class ResolvedConfig:
             return []
         kind = "dataset" if stage == "prepare" else "method"
         instance = self._instance(kind, ids)
-        if not instance.entry.facts.path_options:  # most: a large grid asks for each cell
+        # Most have none; a large grid asks for each cell.
+        if not getattr(instance.entry.facts, "path_options", ()):
             return []
         params = getattr(self, f"{stage}_options")(**ids)["params"]
         return [str(p) for p in instance.entry.input_files(params, f"{kind}s.{instance.id}")]
@@ -215,13 +219,13 @@ class ResolvedConfig:
                 options["templates"] = [templates[number] for number in training.templates]
         return options
 
-    def _interventions(self, dataset: str, model: str) -> dict[str, Any]:
+    def _interventions(self, dataset: str, model: str) -> dict[str, object]:
         """Return the interventions in a training, and their generator of counterfactuals."""
         interventions = self.models[model].interventions
         if not interventions:
             return {}
         where = f"models.{model}.debias"
-        calls: dict[str, Any] = {"debias": [i.call_with_files(where) for i in interventions]}
+        calls: dict[str, object] = {"debias": [i.call_with_files(where) for i in interventions]}
         if any(i.entry.facts.needs_counterfactuals for i in interventions):
             generator = self.generators[dataset]
             calls["counterfactuals"] = generator.call_with_files(f"counterfactuals.{dataset}")
@@ -249,17 +253,17 @@ class ResolvedConfig:
             largest = max(size, largest or 0)
         return largest
 
-    def _instance(self, kind: str, cell: Cell) -> Instance:
-        instance: Instance = getattr(self, f"{kind}s")[str(cell[kind])]
+    def _instance(self, kind: str, cell: Cell) -> Instance[Facts]:
+        instance: Instance[Facts] = getattr(self, f"{kind}s")[str(cell[kind])]
         return instance
 
     def _precision(self, cell: Cell) -> str:
         """Return the arithmetic of a job, by the facts of its method and metric."""
         ids = Ids(cell)
-        parts = [self.metrics[ids.metric].entry.facts] if "metric" in ids else []
-        if "method" in ids and (not parts or parts[0].needs == "explainer"):
-            parts.append(self.methods[ids.method].entry.facts)
-        gradients = any(facts.needs_gradient for facts in parts)
+        metric = self.metrics[ids.metric].entry.facts if "metric" in ids else None
+        gradients = metric is not None and metric.needs_gradient
+        if "method" in ids and (metric is None or metric.needs == "explainer"):
+            gradients = gradients or self.methods[ids.method].entry.facts.needs_gradient
         return self.config.gradient_precision if gradients else self.config.precision
 
     def _resolved(self, kind: str, cell: Cell, shared: Mapping[str, str]) -> Options:
@@ -276,16 +280,16 @@ class ResolvedConfig:
             self._memo[key] = {**instance.call(where, changes), **sample, **shared}
         return {**self._memo[key]}
 
-    def _changes(self, block: str, cell: Cell) -> dict[str, Any]:
+    def _changes(self, block: str, cell: Cell) -> Options:
         """Merge the overrides of one block that match a cell."""
         return {key: value for b in self._blocks(block, cell) for key, value in b.items()}
 
-    def _blocks(self, block: str, cell: Cell) -> list[Mapping[str, Any]]:
+    def _blocks(self, block: str, cell: Cell) -> list[Options]:
         """Return one block of every override that matches a cell, later ones last."""
         return [o[block] for o in self.overrides if block in o and matches(o["match"], cell)]
 
 
-def _registered(instances: Mapping[str, Instance]) -> dict[str, str]:
+def _registered(instances: Mapping[str, Instance[KindFacts]]) -> dict[str, str]:
     """Return the registered id of each instance, by its own."""
     return {name: instance.entry.id for name, instance in instances.items()}
 
@@ -305,7 +309,7 @@ def _resolved_model(model: str, entry: Model, encoder: str | None) -> ResolvedMo
     )
 
 
-def _spec_of(model: str, settings: Mapping[str, Any]) -> ModelSpec:
+def _spec_of(model: str, settings: Mapping[str, object]) -> ModelSpec:
     spec_settings = {key: value for key, value in settings.items() if key not in NOT_OF_SPEC}
     try:
         spec = read_settings(ModelSpec, spec_settings, f"models.{model}")

@@ -15,13 +15,13 @@ from contextlib import suppress
 from functools import cache, lru_cache, partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from exparity.artefacts import layout
+from exparity.artefacts.analyses import Options
 from exparity.artefacts.ids import Ids
 from exparity.artefacts.lineage import failed_parts, identity, lineage, recorded_lineage
 from exparity.config.experiment import Experiment, in_order
-from exparity.config.resolved import Options
 
 _LAST = ("cost", "report")
 
@@ -52,7 +52,7 @@ def last_results(experiment: Experiment) -> list[str]:
 def _tasks(experiment: Experiment) -> Iterator[Task]:
     results = experiment.results
 
-    def place(artefacts: Iterable[str], ids: Mapping[str, Any]) -> list[str]:
+    def place(artefacts: Iterable[str], ids: Mapping[str, str | int]) -> list[str]:
         return [f"{results}/{layout.path_of(artefact, ids)}" for artefact in artefacts]
 
     makers: dict[str, tuple[Sequence[str], Sequence[str]]] = {**layout.STAGES}

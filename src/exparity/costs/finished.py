@@ -16,6 +16,7 @@ from exparity.artefacts.files import facts_of
 from exparity.artefacts.ids import Ids, Provenance
 from exparity.artefacts.seal import read_metadata
 from exparity.core.errors import InputError, reason_of
+from exparity.core.plain import as_float, as_int
 from exparity.metrics import METRICS
 
 log = logging.getLogger(__name__)
@@ -80,14 +81,18 @@ def read_footer(path: Path) -> Provenance:
     return Provenance({**facts, "rows": footer.num_rows})
 
 
+def _measured(number: object) -> float | None:
+    return None if number is None else as_float(number)
+
+
 def _job(folder: Path, stage: str, ids: Ids, path: Path) -> JobCost:
     """Return the job that made an artefact."""
     facts = read_footer(path)
     output = path
     size = path.stat().st_size
     # Rows may be of steps, and examples are drawn for several times.
-    draws = int(facts.parameters.get("draws") or 1)
-    examples = facts["examples"] * draws if "examples" in facts else facts.n_rows
+    draws = as_int(facts.parameters.get("draws") or 1)
+    examples = as_int(facts["examples"]) * draws if "examples" in facts else facts.n_rows
     if stage == "finetune":
         history = folder / layout.path_of("history", ids)
         trained = read_footer(history)
@@ -109,8 +114,8 @@ def _job(folder: Path, stage: str, ids: Ids, path: Path) -> JobCost:
         device=str(facts.get("device", "cpu")),
         bytes=size,
         # With what an interrupted run of the job had left finished.
-        seconds=facts["wall_seconds"] + facts.get("earlier_seconds", 0.0),
-        work_seconds=facts.get("work_seconds"),
-        cpu_seconds=facts["cpu_seconds"],
-        max_rss_mb=facts["max_rss_mb"],
+        seconds=as_float(facts["wall_seconds"]) + as_float(facts.get("earlier_seconds", 0.0)),
+        work_seconds=_measured(facts.get("work_seconds")),
+        cpu_seconds=_measured(facts["cpu_seconds"]),
+        max_rss_mb=_measured(facts["max_rss_mb"]),
     )

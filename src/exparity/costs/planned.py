@@ -103,7 +103,7 @@ class PlannedExamples:
         return self.with_texts(dataset)
 
 
-def _made_up(instance: Instance, folder: Path) -> Iterator[Example]:
+def _made_up(instance: Instance[DatasetFacts], folder: Path) -> Iterator[Example]:
     """Yield as many examples as a dataset has whose files are not here, if that is known."""
     facts: DatasetFacts = instance.entry.facts
     here = all((folder / file.path).is_file() for file in facts.files)

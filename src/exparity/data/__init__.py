@@ -36,7 +36,7 @@ def dataset(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..
 
 
 def load_dataset(
-    id: str, source: DataSource, options: Mapping[str, Any] | None = None
+    id: str, source: DataSource, options: Mapping[str, object] | None = None
 ) -> list[Example]:
     """Load a dataset, check it, and return its examples, sorted by split and example id."""
     return load_with_facts(id, source, options)[0]
@@ -45,7 +45,7 @@ def load_dataset(
 def load_with_facts(
     id: str,
     source: DataSource,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     *,
     name: str | None = None,
 ) -> tuple[list[Example], DatasetFacts]:

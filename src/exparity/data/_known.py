@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
-from typing import Any
 
+from exparity.core.plain import as_mapping, as_text, as_texts
 from exparity.core.strict import read_yaml
 from exparity.data.facts import RemoteFile
 from exparity.resources import shipped
@@ -15,30 +15,36 @@ _FIELDS = [field.name for field in fields(RemoteFile)]
 
 
 @cache
-def _table() -> Mapping[str, Mapping[str, Any]]:
-    table: Mapping[str, Mapping[str, Any]] = read_yaml(shipped("datasets.yaml"))
+def _table() -> Mapping[str, Mapping[str, object]]:
+    table: Mapping[str, Mapping[str, object]] = read_yaml(shipped("datasets.yaml"))
     return table
 
 
-def known_facts(id: str) -> dict[str, Any]:
+def known_facts(name: str) -> dict[str, object]:
     """Return the facts of a dataset that comes with exparity, to register it with."""
-    facts = {**_table()[id], "files": list(known_files(id).values())}
-    return {name: _as_tuples(value) for name, value in facts.items()}
+    facts = {**_table()[name], "files": list(known_files(name).values())}
+    return {fact: _as_tuples(value) for fact, value in facts.items()}
 
 
-def _as_tuples(value: Any) -> Any:
+def known_labels(name: str) -> tuple[str, ...]:
+    """Return the classes of a dataset that comes with exparity; none where its data have them."""
+    return tuple(as_texts(_table()[name].get("labels", ())))
+
+
+def _as_tuples(value: object) -> object:
     """Return a value in which all lists are tuples."""
     if isinstance(value, Mapping):
         return {key: _as_tuples(inner) for key, inner in value.items()}
     return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 
 
-def known_files(id: str) -> dict[str, RemoteFile]:
+def known_files(name: str) -> dict[str, RemoteFile]:
     """Return the raw files of a published dataset by the part that each holds."""
-    common = _table()[id].get("files", {})
+    common = as_mapping(_table()[name].get("files", {}))
     files = {}
-    for part, changes in common.get("parts", {}).items():
-        values = {**common, "part": part, **changes}
-        known = {name: values[name] for name in _FIELDS if values.get(name) is not None}
-        files[part] = RemoteFile(**{name: text.format_map(values) for name, text in known.items()})
+    for part, changes in as_mapping(common.get("parts", {})).items():
+        values = {**common, "part": part, **as_mapping(changes)}
+        known = {field: values[field] for field in _FIELDS if values.get(field) is not None}
+        texts = {field: as_text(text).format_map(values) for field, text in known.items()}
+        files[part] = RemoteFile(**texts)
     return files

@@ -113,7 +113,7 @@ def _check_columns(path: Path, columns: Sequence[str], known: Sequence[str]) -> 
             raise InputError(f"{path}: several columns are '{name}'; rename all but one")
 
 
-def words_in(where: str, row: Mapping[str, Any], column: str) -> list[str]:
+def words_in(where: str, row: Mapping[str, object], column: str) -> list[str]:
     """Return the words of a row's text: a string, split at blanks, or a list of words as it is."""
     value = row[column]
     words = value.split() if isinstance(value, str) else value or []
@@ -155,9 +155,9 @@ def _json_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
         yield where, _chosen(where, row, columns)
 
 
-def _chosen(where: str, row: dict[str, Any], columns: Sequence[str]) -> dict[str, Any]:
+def _chosen(where: str, row: dict[str, object], columns: Sequence[str]) -> dict[str, object]:
     """Return the values of some columns; ``a.b`` is the entry b of what column a holds."""
-    chosen: dict[str, Any] = {}
+    chosen: dict[str, object] = {}
     for name in columns:
         value: Any = row
         for part in [name] if name in row else name.split("."):

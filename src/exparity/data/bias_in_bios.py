@@ -5,28 +5,27 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from sys import intern
-from typing import Any
 
 from exparity.core.errors import InputError, require_known
 from exparity.core.flags import Count
 from exparity.data import dataset
-from exparity.data._known import known_facts, known_files
+from exparity.data._known import known_facts, known_files, known_labels
 from exparity.data._rows import PlacedRow, read_rows
 from exparity.data._split import stratified_sample
 from exparity.data.facts import Loaded
 from exparity.data.files import DataSource, read_published, split_of
 from exparity.data.genders import GROUPS
 from exparity.data.training_set import VALIDATES
-from exparity.types import Example
+from exparity.types import Example, Row
 
 log = logging.getLogger(__name__)
 
 FILES = known_files("bias_in_bios")
-LABELS: tuple[str, ...] = known_facts("bias_in_bios")["labels"]
+LABELS = known_labels("bias_in_bios")
 
 
 @dataset("bias_in_bios", **known_facts("bias_in_bios"))
@@ -65,7 +64,7 @@ def bias_in_bios(
     genders = dict(enumerate(GROUPS))
     empty: Counter[str] = Counter()
 
-    def example_of(row: Mapping[str, Any], part: str, number: int) -> Example | None:
+    def example_of(row: Row, part: str, number: int) -> Example | None:
         text = masked(row["text"]) if first_sentence else row["hard_text"]
         words = tuple(map(intern, text.split()))  # few words make many texts
         profession = professions_of[row["profession"]]

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 from exparity.core.errors import InputError
 from exparity.core.flags import Range, Share
 from exparity.data import dataset
-from exparity.data._known import known_facts
+from exparity.data._known import known_facts, known_labels
 from exparity.data.files import DataSource
 from exparity.types import Example
 
-LABELS: tuple[str, ...] = known_facts("bios")["labels"]
+LABELS = known_labels("bios")
 # With the fewest, both splits have a biography of every class; with the most, every template still
 # gives far more distinct ones than its share (see the tests).
 MIN_BIOGRAPHIES = 2 * len(LABELS)

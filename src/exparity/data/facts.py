@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from exparity.core.plain import as_list
 from exparity.types import Example, Facts
 
 
@@ -104,25 +104,25 @@ class DatasetFacts(Facts):
     group_decides_label: bool = False
     markings: Callable[..., Iterable[Marking]] | None = None
     rater_option: str | None = None
-    check_options: Callable[[Mapping[str, Any]], None] | None = None
+    check_options: Callable[[Mapping[str, object]], None] | None = None
 
     def has_raters(self, options: Mapping[str, object]) -> bool:
         """Return whether several people marked words of its texts, under these options."""
         option = self.rater_option
         return self.markings is not None and (option is None or bool(options.get(option)))
 
-    def marks_words(self, options: Mapping[str, Any]) -> bool:
+    def marks_words(self, options: Mapping[str, object]) -> bool:
         """Return whether it marks the words that carry the label, under these options."""
         return self.rationales or bool(options.get(self.rationale_option or ""))
 
-    def has_groups(self, options: Mapping[str, Any]) -> bool:
+    def has_groups(self, options: Mapping[str, object]) -> bool:
         """Return whether its examples have groups, under these options."""
         option = self.group_option
         named = options.get("groups")
         if option is None:
             return bool(self.groups)
         where = option == "groups" or bool(options.get(option, True))
-        return where and (named is None or len(named) > 0)
+        return where and (named is None or len(as_list(named)) > 0)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Literal
 from exparity.core.flags import Count
 from exparity.core.grouping import grouped
 from exparity.data import dataset
-from exparity.data._known import known_facts, known_files
+from exparity.data._known import known_facts, known_files, known_labels
 from exparity.data._rows import csv_rows, marks_in
 from exparity.data.facts import Marking
 from exparity.data.files import DataSource, published_row
@@ -19,7 +19,7 @@ from exparity.types import Example
 
 FILES = known_files("fair_rationales")
 _FACTS = known_facts("fair_rationales")
-LABELS: tuple[str, ...] = _FACTS.get("labels", ())
+LABELS = known_labels("fair_rationales")
 Corpus = Literal["sst", "dynasent"]
 _GROUPS = {
     f"{first}{second}": {"age": age, "ethnicity": ethnicity}

@@ -213,7 +213,7 @@ def read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def read_columnar(
     path: Path, columns: Sequence[str] | None = None
-) -> Iterator[tuple[str, dict[str, Any]]]:
+) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield the place (``file, row 1``) and the values of each row of a Parquet or Arrow file.
 
     Args:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from exparity.artefacts.columns import records
+from exparity.core.plain import as_int, as_list
 from exparity.data import dataset
 from exparity.data._known import known_facts, known_files
 from exparity.data.files import DataSource, read_jsonl, read_published, split_of
@@ -17,7 +17,7 @@ def _register(name: str) -> None:
     """Register a published folder: pairs, or sets of three with a neutral sentence."""
     facts = known_facts(name)
     files = known_files(name)
-    n_train, n_test = facts["sizes"]
+    n_train, n_test = map(as_int, as_list(facts["sizes"]))
 
     def load(source: DataSource, *, verify: bool = True) -> list[Example]:
         return read_published(source, files, read_jsonl, example_of, verify=verify)
@@ -47,7 +47,7 @@ class _Sentence:
     ground_truth: list[float]
 
 
-def example_of(row: Mapping[str, Any], part: str, number: int) -> Example:
+def example_of(row: Mapping[str, object], part: str, number: int) -> Example:
     """Return the example in a row of a GECO file.
 
     A word that is only a blank is dropped with its mark. A row with one mark more than words, where

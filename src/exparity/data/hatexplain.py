@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from exparity.artefacts.columns import records
 from exparity.core.errors import InputError
+from exparity.core.plain import as_texts
 from exparity.core.strict import read_yaml
 from exparity.data import dataset
-from exparity.data._known import known_facts, known_files
+from exparity.data._known import known_facts, known_files, known_labels
 from exparity.data._rows import read_rows, words_in
 from exparity.data.facts import Loaded
 from exparity.data.files import DataSource, published_row
@@ -23,9 +24,9 @@ log = logging.getLogger(__name__)
 
 POSTS, PARTS = known_files("hatexplain").values()
 _FACTS = known_facts("hatexplain")
-LABELS: tuple[str, ...] = _FACTS["labels"]
+LABELS = known_labels("hatexplain")
 # The rest: posts of which no chosen community is named most often.
-_GROUPS: tuple[str, ...] = _FACTS["groups"]
+_GROUPS = tuple(as_texts(_FACTS["groups"]))
 COMMUNITIES = _GROUPS[:-1]
 REST = _GROUPS[-1]
 Part = Literal["train", "val", "test"]
@@ -108,7 +109,7 @@ class _Annotation:
 class _Post:
     """A post of the published file."""
 
-    annotators: list[dict[str, Any]]
+    annotators: list[dict[str, object]]
     rationales: list[list[int]]
     post_tokens: list[str]
 

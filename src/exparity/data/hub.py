@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from exparity.core.errors import InputError
 from exparity.core.hub import hub_problem
@@ -45,14 +44,16 @@ def local_copy(path: str, revision: str | None, *, download: bool) -> Path | Non
         )
     import huggingface_hub as hub
 
-    place: dict[str, Any] = {"repo_type": "dataset", "revision": revision}
-    cached = hub.try_to_load_from_cache(repository, name, **place)
+    kind = "dataset"
+    cached = hub.try_to_load_from_cache(repository, name, repo_type=kind, revision=revision)
     if isinstance(cached, str) or not download:
         return Path(cached) if isinstance(cached, str) else None
     try:
         # A download by itself asks a Hub that does not answer for minutes.
-        hub.get_hf_file_metadata(hub.hf_hub_url(repository, name, **place))
-        return Path(str(hub.hf_hub_download(repository, name, **place)))
+        url = hub.hf_hub_url(repository, name, repo_type=kind, revision=revision)
+        hub.get_hf_file_metadata(url)
+        here = hub.hf_hub_download(repository, name, repo_type=kind, revision=revision)
+        return Path(str(here))
     except hub.errors.EntryNotFoundError:
         problem = f"{repository} has no file '{name}' at {revision}"
     except Exception as error:  # those of its HTTP client, too

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from operator import itemgetter
-from typing import Any
 
 from exparity.data import dataset
 from exparity.data._known import known_facts, known_files
 from exparity.data.files import DataSource, read_jsonl, read_published, split_of
-from exparity.types import Example
+from exparity.types import Example, Row
 
 FILES = known_files("movie_reviews")
 _CLASSES = ("NEG", "POS")
@@ -29,7 +27,7 @@ def movie_reviews(source: DataSource, *, verify: bool = True) -> list[Example]:
         One example a review, of no group. A word is of the rationale where it is of any evidence.
     """
 
-    def example_of(row: Mapping[str, Any], part: str, number: int) -> Example:
+    def example_of(row: Row, part: str, number: int) -> Example:
         document = source.folder / "eraser_movies" / "docs" / row["annotation_id"]
         words = document.read_text(encoding="utf-8").split()
         spans = [evidence for together in row["evidences"] for evidence in together]

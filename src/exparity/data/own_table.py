@@ -44,7 +44,7 @@ class _Row(NamedTuple):
     """A row of a table."""
 
     where: str  # its place, ``file:line``
-    values: dict[str, Any]  # by column
+    values: dict[str, object]  # by column
     number: str  # in the table, from 1, with leading zeros
     columns: Mapping[str, str]  # by option
 
@@ -435,7 +435,7 @@ def _in_spans(row: _Row, option: str) -> Text:
     """Return a text whose words are the spans of a column, which are lists or JSON."""
     column = row.columns[option]
     string = row.values[row.columns["text"]]
-    spans = row.values[column]
+    spans: Any = row.values[column]
     try:
         edges = json.loads(spans) if isinstance(spans, str) else spans
         places = tuple((_place(start), _place(end)) for start, end in edges)

@@ -9,13 +9,14 @@ from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from sys import intern
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow.compute as pc
 
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
 from exparity.core.grouping import grouped
+from exparity.core.plain import as_text
 from exparity.types import Example, Split, Text
 
 
@@ -40,7 +41,7 @@ class PreparedData:
     labels_sorted: bool = False
 
     @property
-    def compared(self) -> dict[str, Any]:
+    def compared(self) -> dict[str, object]:
         """The groups, and what they are groups of, as artefacts name them."""
         return {"groups": list(self.groups), "attribute": self.attribute}
 
@@ -69,8 +70,8 @@ def read_prepared(path: Path, split: str | None = None) -> PreparedData:
         examples=examples,
         groups=tuple(metadata.groups),
         labels=tuple(metadata.labels),
-        attribute=metadata["attribute"],
-        labels_sorted=metadata.get("labels_sorted", False),
+        attribute=as_text(metadata["attribute"]),
+        labels_sorted=bool(metadata.get("labels_sorted", False)),
     )
 
 

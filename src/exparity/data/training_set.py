@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -91,7 +90,7 @@ class TrainingSet:
         weights = self.weights[np.asarray(positions, dtype=np.int64)]
         return replace(self, examples=examples, weights=weights)
 
-    def rows(self) -> list[Mapping[str, Any]]:
+    def rows(self) -> list[Mapping[str, object]]:
         """Return the rows of the training_set artefact, with the words of added examples."""
         pairs = zip(self.examples, self.weights.tolist(), strict=True)
         return [

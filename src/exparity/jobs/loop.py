@@ -6,6 +6,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ import pyarrow as pa
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.lineage import fingerprint, identity
 from exparity.core.device import Machine, give_back_memory, make_repeatable
+from exparity.core.plain import as_int, as_mapping, as_texts
 from exparity.core.progress import Progress
 from exparity.core.undisturbed import undisturbed
 from exparity.jobs.parts import Job, open_parts
@@ -39,22 +41,26 @@ class Rest(NamedTuple):
     is_whole: bool
 
 
-Compute = Callable[[Sequence[Example]], tuple[list[dict[str, Any]], dict[str, Any]]]
+Compute = Callable[[Sequence[Example]], tuple[list[dict[str, object]], dict[str, object]]]
 """Function of the examples of a part that returns their rows, and facts about the part."""
 
 Begin = Callable[[Rest], Compute]
 """Function that checks the inputs of a job, and returns the function that computes a part."""
 
 
-def merged(facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def merged(facts: Iterable[Mapping[str, object]]) -> dict[str, object]:
     """Merge facts about parts into facts about the whole artefact."""
     parts = list(facts)
-    merged_facts: dict[str, Any] = {}
+    merged_facts: dict[str, object] = {}
     if any("flags" in part for part in parts):
-        merged_facts["flags"] = sorted({flag for part in parts for flag in part.get("flags", [])})
+        flags = [as_texts(part.get("flags", [])) for part in parts]
+        merged_facts["flags"] = sorted(set(chain.from_iterable(flags)))
     if any("n_truncated" in part for part in parts):
-        merged_facts["n_truncated"] = sum(part.get("n_truncated", 0) for part in parts)
-    notes = sum((Counter(part.get("notes", {})) for part in parts), Counter[str]())
+        merged_facts["n_truncated"] = sum(as_int(part.get("n_truncated", 0)) for part in parts)
+    notes = Counter[str]()
+    for part in parts:
+        counts = as_mapping(part.get("notes", {}))
+        notes += Counter({note: as_int(count) for note, count in counts.items()})
     return {**merged_facts, **({"notes": notes} if notes else {})}
 
 
@@ -73,7 +79,7 @@ def run(job: Job, examples: Sequence[Example], begin: Begin) -> pa.Table | None:
             for position, part in todo.items():
                 rows, facts = compute(part)
                 if refusals := getattr(model, "refusals", None):
-                    facts = {**facts, "notes": {**facts.get("notes", {}), **refusals}}
+                    facts = {**facts, "notes": {**as_mapping(facts.get("notes", {})), **refusals}}
                     refusals.clear()
                 now = time.monotonic()
                 parts.add(position, rows, seconds=round(now - last, 3), **facts)

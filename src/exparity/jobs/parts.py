@@ -23,6 +23,7 @@ from exparity.artefacts.ids import Ids
 from exparity.artefacts.lineage import fingerprint, identity, sha256_of
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
+from exparity.core.plain import as_float
 from exparity.jobs.locks import job_lock
 from exparity.jobs.stop import Stopped
 from exparity.models.folders import n_weights
@@ -60,14 +61,14 @@ class Job:
     output: Path
     artefact: str
     ids: Ids
-    parameters: Mapping[str, Any]  # as the artefact's metadata has them
+    parameters: Mapping[str, object]  # as the artefact's metadata has them
     files: Sequence[Path]  # that it reads
     checkpoint: Path | None  # of the classifier, if it is run
     sources: Sequence[Path]  # implementing modules
     passes: int  # of the model per example, roughly
     load: Callable[[], Any] | None  # the model; work without one is over before saving pays
     doing: str  # what the progress says
-    known: Mapping[str, Any]  # of the artefact, unless the parts say otherwise
+    known: Mapping[str, object]  # of the artefact, unless the parts say otherwise
     is_one_part: bool = False  # the rows of a text depend on the other texts
     only_passes: bool = False  # hardly anything but passes takes time
 
@@ -103,7 +104,7 @@ class Parts:
         self.chunks = {at: examples[first : first + size] for at, first in enumerate(firsts)}
         self.folder: Path | None = None
         self.provenance: dict[str, str] = {}
-        self.done: dict[int, dict[str, Any]] = {}
+        self.done: dict[int, dict[str, object]] = {}
         self.earlier_seconds = 0.0
         self._tables: dict[int, pa.Table] = {}
         self._key = ""
@@ -122,7 +123,7 @@ class Parts:
         """Number of examples that a restarted job need not compute again."""
         return sum(len(self.chunks[at]) for at in self.done) if self.folder else 0
 
-    def add(self, position: int, rows: Sequence[Mapping[str, Any]], **facts: Any) -> None:
+    def add(self, position: int, rows: Sequence[Mapping[str, object]], **facts: Any) -> None:
         """Keep the rows of a finished chunk, and facts about it, such as its ``seconds``."""
         table = table_of(self.job.output, self.job.artefact, rows, self.job.ids)
         if self.folder:
@@ -170,7 +171,7 @@ class Parts:
         return False
 
     def _seconds(self) -> float:
-        return float(sum(facts.get("seconds", 0.0) for facts in self.done.values()))
+        return float(sum(as_float(facts.get("seconds", 0.0)) for facts in self.done.values()))
 
     def _fingerprint(self, examples: Sequence[Example]) -> str:
         return fingerprint(self._key, [example.example_id for example in examples])

@@ -10,7 +10,7 @@ from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from exparity.artefacts.columns import records
 from exparity.artefacts.files import read_artefact, read_parquet
 from exparity.artefacts.grid import read_grid
 from exparity.core.grouping import grouped
+from exparity.core.plain import as_list, as_mapping
 from exparity.debiasing.recipes import RECIPES, calls_of
 from exparity.published.study import Key, PublishedStudy, check_models, load_study
 from exparity.stats.rank_correlation import rank_correlation
@@ -252,16 +253,16 @@ def _counterpart(
     """Return the published model and way of debiasing of a classifier, None where it has none."""
     path = layout.path_of("predictions", dict(zip(("dataset", "model", "seed"), ids, strict=True)))
     parameters = read_parquet(results / path)[1].parameters
-    checkpoint = parameters["model"].get("checkpoint")
-    source = models.get(ids[1]) or study.facts.checkpoints.get(checkpoint)
-    recipe = recipe_of(parameters.get("debias", ()))
+    checkpoint = as_mapping(parameters["model"]).get("checkpoint")
+    source = models.get(ids[1]) or study.facts.checkpoints.get(str(checkpoint))
+    recipe = recipe_of(map(as_mapping, as_list(parameters.get("debias", ()))))
     method = None if recipe is None else study.facts.recipes[dataset].get(recipe)
     return ("albert_large", _ZARI.get(method or "")) if source == "zari" else (source, method)
 
 
-def recipe_of(debias: Iterable[Mapping[str, Any]]) -> str | None:
+def recipe_of(debias: Iterable[Mapping[str, object]]) -> str | None:
     """Return the recipe that interventions are; empty without any, None where none is the same."""
-    calls = [{"use": call["use"], **call.get("params", {})} for call in debias]
+    calls = [{"use": call["use"], **as_mapping(call.get("params", {}))} for call in debias]
     if not calls:
         return ""
     return next((name for name in RECIPES if calls_of(name, "") == calls), None)

@@ -136,7 +136,7 @@ class StudyFacts:
     datasets: Mapping[str, str] = field(default_factory=dict)
     checkpoints: Mapping[str, str] = field(default_factory=dict)
     recipes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    metrics: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     mixed: str = ""
 
 

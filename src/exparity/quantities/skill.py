@@ -36,7 +36,7 @@ def quantities_of(
     """
     prefix = "random_" if is_drawn else ""
     quantities = {f"{prefix}score": Quantity({None: table.column("score").to_numpy()})}
-    facts = metadata.get("skill") or {}
+    facts = metadata.skill
     if random is None or facts.get("by") == "zero":
         return quantities
     # Of fewer texts, there is less to learn from, and other success by chance.
@@ -63,7 +63,7 @@ def skill_of(
     ``random`` are the scores of other random explanations; of the first one (``is_drawn``) limits
     are those that the others leave.
     """
-    facts = metadata.get("skill") or {}
+    facts = metadata.skill
     kind = facts.get("by", "none")
     higher_is_better = facts.get("better") == "higher"
     ids = metadata.ids
@@ -145,7 +145,7 @@ def _of_ratio(
     table: pa.Table, metadata: Provenance, random: RandomScores, higher_is_better: bool
 ) -> Skill:
     """Return gain and room of the scores themselves, up to that of the reference or the ideal."""
-    low, high = metadata.get("bounds", (0.0, 1.0))
+    low, high = metadata.bounds or (0.0, 1.0)
     examples = table.column("example_id").to_pylist()
     scores = table.column("score").to_numpy()
     chance = np.array([random.means.get(example, np.nan) for example in examples])
@@ -158,7 +158,7 @@ def _of_ratio(
     sign = 1.0 if higher_is_better else -1.0
     least = LEAST_ROOM if np.isfinite([low, high]).all() else 0.0  # of a share
     ends: dict[Scale, FloatArray] = {"score": best}
-    if metadata["skill"]["by"] == "ratios":
+    if metadata.skill["by"] == "ratios":
         ends["ideal"] = ideal
     steps = {
         scale: sign * (np.column_stack([scores, end]) - chance[:, None])

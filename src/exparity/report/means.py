@@ -11,8 +11,10 @@ import pyarrow as pa
 
 from exparity.artefacts.columns import KEY, Examples
 from exparity.artefacts.files import facts_of
+from exparity.artefacts.ids import Provenance
 from exparity.artefacts.schemas import CUT_TEXTS
 from exparity.core.grouping import grouped
+from exparity.core.plain import as_int, as_mapping
 from exparity.explanations.markup import number_text
 from exparity.report.tables import CellKey
 from exparity.stats.means import mean_score
@@ -89,10 +91,10 @@ def mean_lines(
         for row, (places, table) in zip(scores, tables, strict=True):
             row[places] = table["score"].to_numpy()
             n_undefined += int(np.isnan(row[places]).sum())
-            facts.append(facts_of(table.schema.metadata))
-        bounds = tuple(facts[-1].get("bounds", _NO_BOUNDS))
+            facts.append(Provenance(facts_of(table.schema.metadata)))
+        bounds = facts[-1].bounds or _NO_BOUNDS
         mean = mean_score(scores, examples.sets, confidence=confidence, bounds=bounds)
-        n_cut = max(known.get("notes", {}).get(CUT_TEXTS, 0) for known in facts)
+        n_cut = max(as_int(as_mapping(known.get("notes", {})).get(CUT_TEXTS, 0)) for known in facts)
         ids = (dataset, model, method, metric)
         yield MeanLine(*ids, n_undefined=n_undefined, n_cut=n_cut, **vars(mean))
 

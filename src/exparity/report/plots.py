@@ -91,7 +91,7 @@ def plot_distributions(
 
 @checked
 def plot_effects(
-    tests: pd.DataFrame | Iterable[Mapping[str, Any]],
+    tests: pd.DataFrame | Iterable[Mapping[str, object]],
     *,
     threshold: float = DEFAULTS.threshold,
     width: float = WIDTHS["2col"],
@@ -129,7 +129,7 @@ def plot_effects(
 
 @checked
 def plot_verdicts(
-    verdicts: pd.DataFrame | Iterable[Mapping[str, Any]],
+    verdicts: pd.DataFrame | Iterable[Mapping[str, object]],
     *,
     threshold: float = DEFAULTS.threshold,
     width: float = WIDTHS["2col"],
@@ -158,7 +158,7 @@ def plot_verdicts(
         return verdicts_figure(panels, width)
 
 
-def _rows(table: pd.DataFrame | Iterable[Mapping[str, Any]], name: str) -> list[Any]:
+def _rows(table: pd.DataFrame | Iterable[Mapping[str, object]], name: str) -> list[Any]:
     """Return the rows of a table as mappings."""
     mappings = table.to_dict("records") if hasattr(table, "to_dict") else table
     rows = listed(mappings, name, f"rows of {name}")

@@ -6,16 +6,16 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.files import facts_of
 from exparity.artefacts.grid import Grid
 from exparity.artefacts.seal import read_metadata
+from exparity.core.plain import as_float, as_int, as_mapping
 from exparity.data import dropped_rows
 
-Parameters = Mapping[str, Any]
+Parameters = Mapping[str, object]
 _ARTEFACTS = ("data", "history", "predictions", "explanations", "scores", "tests")
 
 
@@ -24,8 +24,8 @@ class ArtefactOrigin:
     """Metadata of one artefact."""
 
     artefact: str
-    ids: Mapping[str, Any]
-    facts: Mapping[str, Any]
+    ids: Mapping[str, object]
+    facts: Mapping[str, object]
 
     @property
     def dataset(self) -> str:
@@ -40,37 +40,38 @@ class ArtefactOrigin:
     @property
     def seed(self) -> int:
         """Seed of its training; 0 where it is of several."""
-        return int(self.ids.get("seed", 0))
+        return as_int(self.ids.get("seed", 0))
 
     @property
     def parameters(self) -> Parameters:
         """The options that it was made with."""
-        return self.facts.get("parameters") or {}
+        return as_mapping(self.facts.get("parameters") or {})
 
     @property
     def options(self) -> Parameters:
         """The options of the method or metric that made it."""
-        return self.parameters.get("params") or {}
+        return as_mapping(self.parameters.get("params") or {})
 
     @property
     def n_rows(self) -> int:
         """How many rows it has."""
-        return int(self.facts.get("rows", 0))
+        return as_int(self.facts.get("rows", 0))
 
     @property
     def n_cut_texts(self) -> int:
         """How many texts were longer than the model can read."""
-        return int(self.facts.get("n_truncated", 0))
+        return as_int(self.facts.get("n_truncated", 0))
 
     @property
     def pieces_by_group(self) -> Mapping[str, float]:
         """Mean number of tokens of a word, by group; empty where it is not counted."""
-        return self.facts.get("pieces_by_group") or {}
+        by_group = as_mapping(self.facts.get("pieces_by_group") or {})
+        return {group: as_float(pieces) for group, pieces in by_group.items()}
 
     @property
-    def notes(self) -> Mapping[str, Any]:
+    def notes(self) -> Mapping[str, object]:
         """What the code that made it notes of itself."""
-        return self.facts.get("notes") or {}
+        return as_mapping(self.facts.get("notes") or {})
 
 
 def read_origins(results: Path, grid: Grid) -> list[ArtefactOrigin]:
@@ -87,10 +88,14 @@ def read_origins(results: Path, grid: Grid) -> list[ArtefactOrigin]:
 def dropped_rows_of(origins: Sequence[ArtefactOrigin]) -> list[tuple[str, str]]:
     """Return how many rows of a table count nowhere, and why, by dataset where there are any."""
     return [
-        (origin.dataset, dropped_rows(origin.facts["dropped"]))
+        (origin.dataset, dropped_rows(_counts(origin.facts["dropped"])))
         for origin in origins
         if origin.artefact == "data" and "dropped" in origin.facts
     ]
+
+
+def _counts(numbers: object) -> dict[str, int]:
+    return {name: as_int(number) for name, number in as_mapping(numbers).items()}
 
 
 def versions(origins: Sequence[ArtefactOrigin]) -> dict[str, list[tuple[str, int]]]:
@@ -99,7 +104,7 @@ def versions(origins: Sequence[ArtefactOrigin]) -> dict[str, list[tuple[str, int
     for origin in origins:
         facts = origin.facts
         known = {"exparity": facts.get("version"), "commit": facts.get("commit")}
-        for package, version in {**known, **(facts.get("packages") or {})}.items():
+        for package, version in {**known, **as_mapping(facts.get("packages") or {})}.items():
             counts[package]["unknown" if version is None else str(version)] += 1
     return {name: by_version.most_common() for name, by_version in counts.items()}
 
@@ -110,7 +115,7 @@ def settings_of(origins: Sequence[ArtefactOrigin], kind: str) -> dict[str, dict[
     values: dict[str, dict[str, dict[str, None]]] = defaultdict(dict)
     for origin in origins:
         if origin.artefact in artefacts and origin.parameters:
-            by_key = values[origin.ids[kind]]
+            by_key = values[str(origin.ids[kind])]
             for key, value in options(origin.parameters).items():
                 by_key.setdefault(key, {})[_text(value)] = None
     return {
@@ -120,17 +125,19 @@ def settings_of(origins: Sequence[ArtefactOrigin], kind: str) -> dict[str, dict[
 
 
 def _instance_options(parameters: Parameters) -> Parameters:
-    flat = {**(parameters.get("params") or {}), "max_examples": parameters.get("max_examples")}
+    params = as_mapping(parameters.get("params") or {})
+    flat = {**params, "max_examples": parameters.get("max_examples")}
     return {key: value for key, value in sorted(flat.items()) if value is not None}
 
 
 def _model_options(parameters: Parameters) -> Parameters:
-    flat = {**(parameters.get("model") or {}), **(parameters.get("training") or {})}
-    flat |= flat.pop("size", None) or {}
+    model = as_mapping(parameters.get("model") or {})
+    flat = {**model, **as_mapping(parameters.get("training") or {})}
+    flat |= as_mapping(flat.pop("size", None) or {})
     return {key: value for key, value in flat.items() if value not in (None, "", {}, [])}
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):

@@ -15,6 +15,7 @@ from exparity.artefacts.grid import Grid
 from exparity.artefacts.ids import Ids
 from exparity.artefacts.schemas import IDS
 from exparity.core.grouping import grouped
+from exparity.core.plain import as_texts
 from exparity.costs.finished import JobCost, artefact_of_stage
 from exparity.costs.forecast import Total, total
 
@@ -29,8 +30,8 @@ def read_analysis(results: Path, grid: Grid, name: str) -> list[dict[str, Any]]:
         table, metadata = read_artefact(results / layout.path_of(artefact, ids), artefact)
         declared = {
             "attribute": metadata.get("attribute", ""),
-            "groups": tuple(metadata.get("groups", ())),
-            "labels": tuple(metadata.get("labels", ())),
+            "groups": tuple(as_texts(metadata.get("groups", ()))),
+            "labels": tuple(as_texts(metadata.get("labels", ()))),
         }
         rows += [{**row, **declared} for row in table.to_pylist()]
     return rows

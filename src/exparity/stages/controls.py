@@ -67,7 +67,15 @@ def _drawn(
     return explanations
 
 
-def _limits_options(experiment: ExperimentView, ids: Ids) -> dict[str, Any] | None:
+class _Search(NamedTuple):
+    """What is removed and kept, by how many random orders, and in how many stages."""
+
+    takes: Mapping[Direction, Sequence[Unit]]
+    draws: int
+    stages: int
+
+
+def _limits_options(experiment: ExperimentView, ids: Ids) -> dict[str, object] | None:
     """Take the options from those of the controls, where a metric of the dataset takes units.
 
     The texts are those that some method explains, and the units those of the metrics. Returns None
@@ -149,13 +157,13 @@ def removal_limits_cell(
     """
     texts = ChosenTexts.read(data, checkpoint, predictions, choice)
     takes = takes or {"kept": ["token"], "removed": ["token"]}
-    search = {"takes": takes, "draws": draws, "stages": stages}
+    search = _Search(takes, draws, stages)
     longest = max((len(example.all_words) for example in texts.examples), default=1)
     job = Job(
         output,
         "removal_limits",
         texts.ids,
-        {**search, **texts.choice, "precision": machine.precision},
+        {**search._asdict(), **texts.choice, "precision": machine.precision},
         files=[data, predictions],
         checkpoint=checkpoint,
         sources=_SOURCES,
@@ -165,26 +173,25 @@ def removal_limits_cell(
         known={**texts.data.compared, "flags": texts.flags},
         only_passes=True,
     )
-    run(job, texts.examples, partial(_searching, job, texts))
+    run(job, texts.examples, partial(_searching, job, texts, search))
 
 
-def _searching(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
+def _searching(job: Job, texts: ChosenTexts, search: _Search, rest: Rest) -> Compute:
     """Return the function that searches the limits of a part, in all directions and units."""
     encodings_of = checked_encoder(rest.model, rest.chunks)
-    takes: Mapping[Direction, Sequence[Unit]] = job.parameters["takes"]
-    turns = [(direction, unit) for direction, units in takes.items() for unit in units]
+    turns = [(direction, unit) for direction, units in search.takes.items() for unit in units]
 
-    def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    def compute(part: Sequence[Example]) -> tuple[list[dict[str, object]], dict[str, object]]:
         encodings = encodings_of(part)
         classes = texts.classes_of(part)
 
-        def limits_of(chosen: Classifier, places: list[int]) -> list[list[dict[str, Any]]]:
+        def limits_of(chosen: Classifier, places: list[int]) -> list[list[dict[str, object]]]:
             keys = [part[place].example_id for place in places]
             searched = _Texts([encodings[place] for place in places], classes[places], keys)
-            rows: list[list[dict[str, Any]]] = [[] for _ in places]
+            rows: list[list[dict[str, object]]] = [[] for _ in places]
             with chosen.remembering():
                 for turn in turns:
-                    found_limits = _limits(job, chosen, searched, *turn)
+                    found_limits = _limits(job, search, chosen, searched, *turn)
                     for text_rows, limit_rows in zip(rows, found_limits, strict=True):
                         text_rows += limit_rows
             return rows
@@ -198,18 +205,17 @@ def _searching(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
 
 def _limits(
     job: Job,
+    search: _Search,
     classifier: Classifier,
     texts: _Texts,
     direction: Direction,
     unit: Unit,
-) -> list[list[dict[str, Any]]]:
+) -> list[list[dict[str, object]]]:
     """Return a row for each size of each text: falls of random orders, and of the search."""
     seed = job.ids.seed
     keys = tuple(texts.keys)
-    draws = int(job.parameters["draws"])
-    stages = int(job.parameters["stages"])
     keep = direction == "kept"
-    explanations = tuple(_drawn(classifier, texts, seed, draws, unit))
+    explanations = tuple(_drawn(classifier, texts, seed, search.draws, unit))
     scores = tuple(drawn.units(unit).summed(drawn.scores) for drawn in explanations)
 
     def batch(size: int) -> MetricBatch:
@@ -218,7 +224,7 @@ def _limits(
             classifier,
             explanations[:size],
             scores[:size],
-            (keys * draws)[:size],
+            (keys * search.draws)[:size],
             seed,
             job.artefact,
             unit=unit,
@@ -226,7 +232,7 @@ def _limits(
 
     first_draw = batch(len(keys))
     random = limits.falls_by_size(batch(len(explanations)), scores, keep)
-    searched = limits.reference_scores(first_draw, keep, stages)
+    searched = limits.reference_scores(first_draw, keep, search.stages)
     references = limits.falls_by_size(first_draw, searched, keep)
     turn = {"direction": direction, "unit": unit}
     return [
@@ -235,7 +241,7 @@ def _limits(
     ]
 
 
-def _limit_rows(random: Sequence[Falls], reference: Falls) -> list[dict[str, Any]]:
+def _limit_rows(random: Sequence[Falls], reference: Falls) -> list[dict[str, object]]:
     """Return a row for each size: falls of a text's random orders, and of the reference."""
     by_chance = np.array([falls.probability for falls in random]).T.tolist()
     by_chance_log_odds = np.array([falls.log_odds for falls in random]).T.tolist()
@@ -251,7 +257,7 @@ def _limit_rows(random: Sequence[Falls], reference: Falls) -> list[dict[str, Any
     ]
 
 
-def _random_options(experiment: ExperimentView, ids: Ids) -> dict[str, Any] | None:
+def _random_options(experiment: ExperimentView, ids: Ids) -> dict[str, object] | None:
     """Take the options of the metric, and what of the explanations decides on their texts.
 
     Texts that no method explains are not scored: on more texts than explanations have, random ones
@@ -382,7 +388,7 @@ def _looking_up(metric: Metric, steps: Steps, path: Path, draws: int, rest: Rest
     falls_of = limits_by_example(path, direction, _unit(metric))
     options = {"normalised": bool(metric.options.get("normalised")), "keep": direction == "kept"}
 
-    def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    def compute(part: Sequence[Example]) -> tuple[list[dict[str, object]], dict[str, object]]:
         rows = []
         for example in part:
             random, _ = falls_of(example.example_id)
@@ -403,11 +409,11 @@ def _drawing(scoring: Scoring, draws: int, rest: Rest) -> Compute:
     unit = _unit(scoring.metric)
     scores_together = scoring.metric.entry.facts.scores_together
 
-    def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    def compute(part: Sequence[Example]) -> tuple[list[dict[str, object]], dict[str, object]]:
         keys = [example.example_id for example in part]
         explained = _Texts(encodings_of(part), texts.classes_of(part), keys)
         explanations = _drawn(rest.model, explained, texts.ids.seed, draws, unit)
-        rows: list[dict[str, Any]] = []
+        rows: list[dict[str, object]] = []
         notes = Counter[str]()
         at_once = 1 if scores_together else draws
         for first in range(0, len(explanations), max(1, at_once * len(part))):
@@ -430,7 +436,7 @@ def _reference_rows(
     classifier: Classifier,
     part: Sequence[Example],
     explanations: Sequence[Explanation],
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Return the rows of the best explanation of each text: its rationale, or all of its words.
 
     There are none for other metrics. ``explanations`` are any of the texts.

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from exparity.artefacts.analyses import ExperimentView, Table
 from exparity.artefacts.columns import records
@@ -37,14 +36,14 @@ ChangedWords = dict[str, BoolArray]
 """(w,) by example: True where a counterfactual, of any other group, has another word."""
 
 
-def _job_options(experiment: ExperimentView, ids: Ids) -> dict[str, Any] | None:
+def _job_options(experiment: ExperimentView, ids: Ids) -> dict[str, object] | None:
     """Take the generator that the config names for a dataset; there may be none."""
     generator = experiment.generators.get(ids.dataset)
     if generator is None:
         return None
     call = generator.call_with_files(f"counterfactuals.{ids.dataset}")
-    files = "".join(call.pop("files", {}).values())
-    return {**call, "digest": call["digest"] + files}
+    digest = call["digest"] + "".join(call.get("files", {}).values())
+    return {"use": call["use"], "params": call["params"], "digest": digest}
 
 
 @analysis(
@@ -218,7 +217,7 @@ def _predicting(
     """Return the function that predicts the counterfactuals of a part."""
     encodings_of = checked_encoder(rest.model, rest.chunks)
 
-    def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    def compute(part: Sequence[Example]) -> tuple[list[dict[str, object]], dict[str, object]]:
         encodings = encodings_of(part)
         before = [originals[example.example_id] for example in part]
         changed = [i for i, x in enumerate(part) if x.words != before[i].words]

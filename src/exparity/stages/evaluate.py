@@ -21,6 +21,7 @@ from exparity.artefacts.schemas import CUT_TEXTS
 from exparity.core import flags
 from exparity.core.device import Inference
 from exparity.core.errors import InputError
+from exparity.core.plain import as_int
 from exparity.core.registry import Entry
 from exparity.core.validation import complete
 from exparity.data.table import read_prepared, sample
@@ -124,7 +125,7 @@ class Metric(NamedTuple):
     options: Mapping[str, Any]
 
     @classmethod
-    def of(cls, use: str, params: Mapping[str, Any], name: str | None) -> Metric:
+    def of(cls, use: str, params: Mapping[str, object], name: str | None) -> Metric:
         """Return a metric whose options are checked; its name is ``use`` if None."""
         entry = METRICS.get(use)
         name = name or use
@@ -223,7 +224,7 @@ class Scoring:
         )
 
     @cached_property
-    def _options(self) -> dict[str, Any]:
+    def _options(self) -> dict[str, object]:
         """Options of the metric, with the mean length of rationales where that is asked for.
 
         It is that of the whole test split: a part of it, or a sample, has another.
@@ -267,7 +268,7 @@ class Scoring:
             checkpoint=checkpoint,
             sources=[metric.entry.source, *SHARED_SOURCES, *(method.source for method in methods)],
             passes=prod([facts.passes, *(method.facts.passes for method in methods)])
-            * texts.choice.get("draws", 1),
+            * as_int(texts.choice.get("draws", 1)),
             load=partial(load, checkpoint, machine) if checkpoint else None,
             doing=f"evaluating {metric.id}",
             known={
@@ -288,7 +289,7 @@ class Scoring:
         classifier: Classifier | None,
         examples: Sequence[Example],
         explanations: Sequence[Explanation],
-    ) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    ) -> tuple[list[dict[str, object]], dict[str, int]]:
         """Return a row of each explanation, one per example, and what the metric counted.
 
         Random draws of the metric are those of the example, whatever explains it.
@@ -336,7 +337,7 @@ def _reading(scoring: Scoring, table: pa.Table, metadata: Provenance, rest: Rest
     """Return the function that scores the stored explanations of a part."""
     positions = {key: at for at, key in enumerate(table.column("example_id").to_pylist())}
 
-    def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    def compute(part: Sequence[Example]) -> tuple[list[dict[str, object]], dict[str, object]]:
         rows = records(_Row, table.take([positions[example.example_id] for example in part]))
         explanations = [
             _explanation(example, row, metadata) for example, row in zip(part, rows, strict=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from exparity.artefacts.lineage import sha256_of
 from exparity.core import flags
 from exparity.core.device import Inference
 from exparity.core.errors import InputError
+from exparity.core.plain import as_mapping, as_text
 from exparity.core.validation import complete
 from exparity.data.table import PreparedData, read_prepared, sample
 from exparity.explanations import Explanation
@@ -123,7 +124,7 @@ class ChosenTexts:
     examples: Sequence[Example]
     ids: Ids
     flags: Sequence[str]
-    choice: Mapping[str, Any]
+    choice: Mapping[str, object]
     classes: Mapping[str, int]
 
     @classmethod
@@ -162,9 +163,9 @@ def _explaining(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
     from exparity.engine.preflight import check_attributions, check_function
     from exparity.methods import explain_encodings
 
-    entry = METHODS.get(job.parameters["use"])
+    entry = METHODS.get(as_text(job.parameters["use"]))
     method = job.ids.method
-    options = dict(job.parameters["params"])
+    options = dict(as_mapping(job.parameters["params"]))
     seed = job.ids.seed
     training = _training(job.files[0], method) if entry.facts.needs_training else None
     classifier, chunks, untried = rest  # what earlier parts came from has passed
@@ -173,7 +174,7 @@ def _explaining(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
         ids = [encoding.token_ids for encoding in encodings_of(chunks[0])]
         check_function(classifier, ids, [e.pair or e.text for e in chunks[0]])
 
-    def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    def compute(part: Sequence[Example]) -> tuple[list[dict[str, object]], dict[str, object]]:
         nonlocal untried
         encodings = encodings_of(part)
         classes = texts.classes_of(part)
@@ -193,7 +194,7 @@ def _explaining(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
                 log.warning("the scores of %s are flagged: %s", method, ", ".join(sorted(raised)))
             untried = False
         truncated = sum(encoding.truncated for encoding in encodings)
-        return rows, {"n_truncated": truncated, "flags": sorted(raised.union(job.known["flags"]))}
+        return rows, {"n_truncated": truncated, "flags": sorted(raised.union(texts.flags))}
 
     return compute
 
@@ -246,7 +247,7 @@ def _training(data: Path, method_id: str) -> Training:
     return Training.of(([e.parts for e in examples], [e.label for e in examples]))
 
 
-def _row(example: Example, explanation: Explanation) -> dict[str, Any]:
+def _row(example: Example, explanation: Explanation) -> dict[str, object]:
     """Return the row of an explanation, with scores as the artefact holds them: in float32."""
     assert explanation.token_ids is not None
     assert explanation.word_ids is not None
@@ -258,7 +259,7 @@ def _row(example: Example, explanation: Explanation) -> dict[str, Any]:
             f"example '{example.example_id}': the score {strays[0]:g} overflows float32, the "
             "stored type; divide all scores by a constant"
         )
-    written: dict[str, Any] = {}
+    written: dict[str, object] = {}
     if (answer := explanation.answer) is not None:
         written = {
             "answer": answer.text,

@@ -11,7 +11,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from exparity.artefacts.lineage import MANIFEST, fingerprint, sha256_of
 from exparity.core.device import Machine, give_back_memory, make_repeatable, resolve_device
 from exparity.core.errors import InputError
 from exparity.core.flags import Digest, Flag, Id, Output, Seed
+from exparity.core.plain import as_mapping
 from exparity.core.validation import read_settings
 from exparity.data.table import PreparedData, read_prepared, sample
 from exparity.data.training_set import TrainingSet
@@ -58,13 +59,13 @@ def finetune_cell(
     output: Output,
     predictions: Output,
     *,
-    model: Mapping[str, Any],
-    training: Mapping[str, Any],
+    model: Mapping[str, object],
+    training: Mapping[str, object],
     model_id: Id | None = None,
     seed: Seed = 0,
-    debias: Annotated[Sequence[Mapping[str, Any]], Flag(hidden=True)] = (),
-    counterfactuals: Annotated[Mapping[str, Any], Flag(hidden=True)] = MappingProxyType({}),
-    prompt: Annotated[Mapping[str, Any], Flag(hidden=True)] = MappingProxyType({}),
+    debias: Annotated[Sequence[Mapping[str, object]], Flag(hidden=True)] = (),
+    counterfactuals: Annotated[Mapping[str, object], Flag(hidden=True)] = MappingProxyType({}),
+    prompt: Annotated[Mapping[str, object], Flag(hidden=True)] = MappingProxyType({}),
     templates: Annotated[Sequence[str], Flag(hidden=True)] = (),
     digest: Digest = "",
     machine: Machine = Machine(),
@@ -201,7 +202,7 @@ def _write_history(
     write(folder / Path(PATHS["training_set"]).name, "training_set", training_set.rows())
 
 
-def _put_in_place(folder: Path, output: Path, facts: Mapping[str, Any]) -> None:
+def _put_in_place(folder: Path, output: Path, facts: Mapping[str, object]) -> None:
     """Write the manifest of a whole checkpoint, and give the folder its name."""
     made_by = {"version": version("exparity"), "lineage": current_run().lineage}
     write_manifest(folder / MANIFEST, {**facts, **made_by})
@@ -273,7 +274,7 @@ def _check_classes(
         )
 
 
-def _prompt_spec(prompt: Mapping[str, Any], data: PreparedData, model_id: str) -> PromptSpec:
+def _prompt_spec(prompt: Mapping[str, object], data: PreparedData, model_id: str) -> PromptSpec:
     """Return the prompt of a model, with the words in the order of the classes."""
     spec = read_settings(PromptSpec, prompt, "prompt")
     if set(spec.words) != set(data.labels):
@@ -302,12 +303,12 @@ def _calibrate(classifier: Classifier, data: PreparedData) -> None:
 
 
 def _interventions(
-    debias: Sequence[Mapping[str, Any]], counterfactuals: Mapping[str, Any]
-) -> dict[str, Any]:
+    debias: Sequence[Mapping[str, object]], counterfactuals: Mapping[str, object]
+) -> dict[str, object]:
     """Return the interventions as artefacts record them; empty without any."""
 
-    def call(settings: Mapping[str, Any]) -> dict[str, Any]:
-        return {"use": settings["use"], "params": dict(settings.get("params", {}))}
+    def call(settings: Mapping[str, object]) -> dict[str, object]:
+        return {"use": settings["use"], "params": dict(as_mapping(settings.get("params", {})))}
 
     if not debias:
         return {}
@@ -352,7 +353,7 @@ def predict(
     if (counts > 0).sum() == 1:
         log.warning("the classifier predicts class %d for every test example", counts.argmax())
     masses = classifier.label_mass(ids)
-    extra: dict[str, Any] = {}
+    extra: dict[str, object] = {}
     if masses is not None:
         label_mass = float(masses.mean())
         extra = {"label_mass": label_mass}

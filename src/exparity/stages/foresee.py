@@ -37,7 +37,7 @@ _SOURCES = [Path(str(module.__file__)) for module in (foresight, units)]
 Designs = Annotated[Sequence[Mapping[str, Any]], flags.Flag(hidden=True)]
 
 
-def _options(experiment: ExperimentView, ids: Ids) -> dict[str, Any] | None:
+def _options(experiment: ExperimentView, ids: Ids) -> dict[str, object] | None:
     """Take what the metrics of the dataset ask for, and the texts that some method explains."""
     metrics = experiment.metrics_that_need("foresight", ids.dataset)
     if not metrics:
@@ -122,23 +122,22 @@ def foresee_cell(
         doing="leaving out parts of texts",
         known={**texts.data.compared, "flags": texts.flags},
     )
-    run(job, texts.examples, partial(_asking, job, texts))
+    run(job, texts.examples, partial(_asking, job, texts, [Design(**design) for design in designs]))
 
 
-def _asking(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
+def _asking(job: Job, texts: ChosenTexts, designs: Sequence[Design], rest: Rest) -> Compute:
     """Return the function that asks the classifier about a part of the texts."""
     encodings_of = checked_encoder(rest.model, rest.chunks)
-    designs = [Design(**design) for design in job.parameters["designs"]]
 
-    def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    def compute(part: Sequence[Example]) -> tuple[list[dict[str, object]], dict[str, object]]:
         encodings = encodings_of(part)
         targets = texts.classes_of(part)
         keys = tuple(example.example_id for example in part)
         origins = [Origin(RANDOM, {}, 0, key) for key in keys]
         bare = tuple(explain_encodings(rest.model, encodings, targets, origins))
 
-        def rows_of(chosen: Classifier, places: list[int]) -> list[list[dict[str, Any]]]:
-            rows: list[list[dict[str, Any]]] = [[] for _ in places]
+        def rows_of(chosen: Classifier, places: list[int]) -> list[list[dict[str, object]]]:
+            rows: list[list[dict[str, object]]] = [[] for _ in places]
             for design in designs:
                 explanations = tuple(bare[place] for place in places)
                 scores = tuple(e.units(design.unit).summed(e.scores) for e in explanations)
@@ -159,7 +158,7 @@ def _asking(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
     return compute
 
 
-def _columns(known: Foresight) -> dict[str, Any]:
+def _columns(known: Foresight) -> dict[str, object]:
     return {
         "n_units": known.left_out.shape[1],
         "masks": np.packbits(known.left_out).tolist(),

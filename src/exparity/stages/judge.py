@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -116,7 +116,7 @@ class _Change(NamedTuple):
         return Ids(dataset=self.dataset, model=self.model, method=self.method, metric=self.metric)
 
 
-def _changes(table: pa.Table) -> Iterator[dict[str, Any]]:
+def _changes(table: pa.Table) -> Iterator[dict[str, object]]:
     """Yield the changes over all trainings of a debiasing artefact, as gaps are judged."""
     for row in table.to_pylist():
         gap = _Change(*(row[name] for name in _Change._fields))

@@ -12,6 +12,7 @@ from exparity.artefacts.lineage import sha256_of
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.errors import InputError
 from exparity.core.flags import DataDir, Download, Id, Params
+from exparity.core.plain import as_mapping
 from exparity.core.validation import read_settings
 from exparity.data import DATASETS
 from exparity.data.files import DataSource
@@ -28,12 +29,14 @@ def _job_options(experiment: ExperimentView, ids: Ids) -> dict[str, object] | No
     facts = instance.entry.facts
     if not facts.has_raters(instance.params):
         return None
-    call: dict[str, object] = instance.call(f"datasets.{instance.id}")
+    call = instance.call(f"datasets.{instance.id}")
     if facts.rater_option is None:
-        return call
-    path = Path(read_settings(RaterTable, instance.params[facts.rater_option], "raters").path)
+        return {**call}
+    path = Path(
+        read_settings(RaterTable, as_mapping(instance.params[facts.rater_option]), "raters").path
+    )
     content = sha256_of(path) if path.is_file() else ""
-    return {**call, "digest": f"{call.pop('digest')}{content}"}
+    return {**call, "digest": f"{call['digest']}{content}"}
 
 
 @analysis(

@@ -91,7 +91,7 @@ def reliance_cell(
     ids = cell_of(metadata)
     effects = _effects(predicted, counterfactual_predictions, ids, target)
     rows: list[Row] = []
-    facts: dict[str, Any] = {}
+    facts: dict[str, object] = {}
     for table, metadata in read_all("scores", scores, (predictions, ids)):
         facts = metadata.compared
         columns = (table.column(name).to_pylist() for name in ("example_id", "group", "score"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from exparity.artefacts.files import new_folder
 from exparity.artefacts.grid import Grid
@@ -19,7 +18,7 @@ from exparity.report.gather import gather
 from exparity.report.pages import write_pages
 
 
-def report(results: Folder | None, page: Output, options: Mapping[str, Any]) -> None:
+def report(results: Folder | None, page: Output, options: Mapping[str, object]) -> None:
     """Gather all tests into tables and a page.
 
     Beside the page lie ``tables/``, ``figures/``, a summary to print and a paragraph for a paper.

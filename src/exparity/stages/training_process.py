@@ -13,9 +13,9 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from exparity.core.device import gpus_for, make_repeatable
+from exparity.core.plain import as_int, as_list, as_mapping, as_text
 from exparity.core.registry import load_plugin, loaded_plugins
 from exparity.counterfactuals import counterfactuals_of
 from exparity.data.table import PreparedData, read_prepared
@@ -53,11 +53,11 @@ class TrainingJob:
     """
 
     data: str
-    model: Mapping[str, Any]
-    training: Mapping[str, Any]
+    model: Mapping[str, object]
+    training: Mapping[str, object]
     seed: int
-    interventions: Mapping[str, Any]
-    prompt: Mapping[str, Any] | None
+    interventions: Mapping[str, object]
+    prompt: Mapping[str, object] | None
     templates: Sequence[str]
     state: str
     fingerprint: str
@@ -71,14 +71,18 @@ class TrainingJob:
 
 
 def training_set_of(
-    data: PreparedData, validation_share: float, seed: int, interventions: Mapping[str, Any]
+    data: PreparedData, validation_share: float, seed: int, interventions: Mapping[str, object]
 ) -> TrainingSet:
     """Return the training set of a dataset after all interventions."""
     training_set = TrainingSet.of(data, validation_share, seed)
     if "counterfactuals" in interventions:
-        make = counterfactuals_of(data, **interventions["counterfactuals"])
+        generator = as_mapping(interventions["counterfactuals"])
+        use = as_text(generator["use"])
+        make = counterfactuals_of(data, use=use, params=as_mapping(generator["params"]))
         training_set = replace(training_set, counterfactuals=make)
-    return apply(training_set, interventions["debias"]) if interventions else training_set
+    if not interventions:
+        return training_set
+    return apply(training_set, [as_mapping(call) for call in as_list(interventions["debias"])])
 
 
 def train_together(job: TrainingJob, device: str, threads: int) -> None:
@@ -93,7 +97,7 @@ def train_together(job: TrainingJob, device: str, threads: int) -> None:
         InputError: there are fewer GPUs than processes, or a process refuses its input.
         ExparityError: a process has failed.
     """
-    count = int(job.training["processes"])
+    count = as_int(job.training["processes"])
     device = gpus_for(device, count)
     job.snapshots.load()  # discards what is of another training, before several processes read it
     with tempfile.TemporaryDirectory(prefix="exparity-") as folder:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -48,15 +47,14 @@ class AmongRight:
     def of(cls, test: CrossedTest, omnibus: Omnibus) -> AmongRight:
         """Return what a test of these texts says, and that of all groups."""
         values = {**vars(test), **vars(omnibus)}
-        known: dict[str, Any] = {name: values[name[len(_RIGHT) :]] for name in _FIELDS}
-        return cls(**known)
+        return cls(**{name: values[name[len(_RIGHT) :]] for name in _FIELDS})
 
 
 _RIGHT = "right_"
 _FIELDS = tuple(AmongRight.__dataclass_fields__)
 
 
-def among_right(row: Row) -> dict[str, Any]:
+def among_right(row: Row) -> dict[str, object]:
     """Return a row of a gap as it is among rightly predicted texts.
 
     Nothing is known of them on one scale of skill alone.

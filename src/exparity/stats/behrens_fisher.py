@@ -9,7 +9,7 @@ freedom keeps a corrected level if one sample is a handful of trainings.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,11 +45,13 @@ class TwoErrors(NamedTuple):
 
 
 @np.errstate(all="ignore")
-def welch(parts: Sequence[tuple[Any, Any]]) -> tuple[FloatArray, FloatArray]:
+def welch(
+    parts: Sequence[tuple[FloatArray | float, FloatArray | float]],
+) -> tuple[FloatArray, FloatArray]:
     """Return the sum of independent variances, and its degrees of freedom (Welch 1947)."""
-    variance = np.sum([v for v, _ in parts], axis=0)
-    spread = np.sum([v**2 / dof for v, dof in parts], axis=0)
-    dof = np.sum([dof for _, dof in parts], axis=0)
+    variance = np.sum([np.asarray(v) for v, _ in parts], axis=0)
+    spread = np.sum([np.asarray(v**2 / dof) for v, dof in parts], axis=0)
+    dof = np.sum([np.asarray(dof) for _, dof in parts], axis=0)
     return variance, np.where(spread > 0, variance**2 / spread, dof)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from exparity.core.calls import checked, listed
 from exparity.core.errors import InputError, shown
@@ -184,7 +185,7 @@ def compare_all(
     groups: Sequence[str],
     order: Sequence[str],
     pairs: Sequence[str | None] | None = None,
-    **settings: Any,
+    **settings: float,
 ) -> list[GroupComparison]:
     """Compare a metric's values between every two of several groups, and between all at once.
 
@@ -241,7 +242,7 @@ def _pair_compared(
     mean_a, sd_a = _means_and_sds(a)
     mean_b, sd_b = _means_and_sds(b)
     difference = mean_a - mean_b
-    columns: dict[str, Any] = {"n_a": n_a, "n_b": n_b, "mean_difference": difference}
+    columns: dict[str, ArrayLike] = {"n_a": n_a, "n_b": n_b, "mean_difference": difference}
     columns |= {"mean_a": mean_a, "mean_b": mean_b, "sd_a": sd_a, "sd_b": sd_b}
     columns |= {"direction": np.sign(np.nan_to_num(difference)).astype(np.int64)}
     if min(n_a, n_b) < 2:
@@ -270,7 +271,7 @@ def _pair_compared(
     return {**_lists(columns, rows), "flags": flags}
 
 
-def _lists(columns: Mapping[str, Any], rows: int) -> dict[str, list[Any]]:
+def _lists(columns: Mapping[str, ArrayLike], rows: int) -> dict[str, list[Any]]:
     """Return columns of one value, or of one a row, as lists of one a row."""
     return {name: np.broadcast_to(column, rows).tolist() for name, column in columns.items()}
 
@@ -289,7 +290,7 @@ def _compared_at_once(
 ) -> dict[str, list[Any]]:
     """Test whether any group differs; only the number of groups where they are fewer than three."""
     present = np.flatnonzero(np.bincount(codes, minlength=groups) >= 2)
-    columns: dict[str, Any] = {"n_groups": len(present)}
+    columns: dict[str, ArrayLike] = {"n_groups": len(present)}
     if len(present) >= 3:
         h, p = kruskal_wallis([np.ascontiguousarray(values[:, codes == code]) for code in present])
         n = int(np.isin(codes, present).sum())

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from exparity.core.settings import DEFAULTS, Statistics
 from exparity.stats.behrens_fisher import upper_tail
-from exparity.stats.mean_gap import VARIANCES, Estimate, mean_gap
+from exparity.stats.mean_gap import Estimate, mean_gap
 from exparity.stats.parts import Parts, divided, like_with_like
 from exparity.stats.power import detectable_effect
 from exparity.stats.samples import GroupedTexts, set_index
@@ -33,13 +33,6 @@ LEFT_OUT = "texts_left_out"
 """Flag of groups some of whose texts have no counterpart, and are left out."""
 ROUNDING = 1e-12
 """Share of the largest score below which a difference is rounding."""
-
-
-_CLAIMED = (
-    *("p_mean", "p_large", "p_large_others", "p_cross", "p_small", "equivalence_p"),
-    "minimal_detectable_effect",
-)
-"""Fields that are unknown where groups cannot be compared."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,9 +197,18 @@ def _not_comparable(test: CrossedTest) -> CrossedTest:
     """Return a test that describes two groups, and tests nothing unless all values are equal."""
     if not test.pooled_sd and not test.estimate:
         return test
-    unknown: dict[str, Any] = dict.fromkeys(_CLAIMED, np.nan)
     flags = [NOT_COMPARABLE, *(flag for flag in test.flags if flag != "driven_by_one_training")]
-    return replace(test, **unknown, flags=flags)
+    return replace(
+        test,
+        p_mean=np.nan,
+        p_large=np.nan,
+        p_large_others=np.nan,
+        p_cross=np.nan,
+        p_small=np.nan,
+        equivalence_p=np.nan,
+        minimal_detectable_effect=np.nan,
+        flags=flags,
+    )
 
 
 @np.errstate(all="ignore")
@@ -260,12 +262,11 @@ def with_tests(
     elif test.n_seeds < 2:
         flags.append("one_training")
     if mean_only:
-        return replace(test, **_mean_tests(estimate, settings), flags=flags)
+        return replace(test, **vars(_mean_tests(estimate, settings)), flags=flags)
     tests = gap_tests(estimate, sd, settings)
-    is_large = tests.get("p_large", np.nan) <= settings.alpha
-    if is_large and not tests["p_large_others"] <= settings.alpha:
+    if tests.p_large <= settings.alpha and not tests.p_large_others <= settings.alpha:
         flags.append("driven_by_one_training")
-    return replace(test, **tests, flags=flags)
+    return replace(test, **vars(tests), flags=flags)
 
 
 @np.errstate(all="ignore")
@@ -295,42 +296,45 @@ def _variance_within(part: FloatArray) -> float:
 
 
 @np.errstate(all="ignore")
-def _mean_tests(estimate: Estimate, settings: Statistics) -> dict[str, Any]:
+def _mean_tests(estimate: Estimate, settings: Statistics) -> GapTest:
     """Test the mean gap over trainings and texts alone."""
     typical = typical_gap(estimate)
     ci_low, ci_high = typical.mean_interval(settings.confidence)
-    tests = {
-        **{name: getattr(estimate, name) for name in VARIANCES if name != "n_seeds"},
-        "standard_error": estimate.errors.standard_error,
-        "p_mean": typical.p_mean,
-        "ci_low": ci_low,
-        "ci_high": ci_high,
-    }
-    return {name: float(value) for name, value in tests.items()}
+    return GapTest(
+        v_seeds=float(estimate.v_seeds),
+        v_texts=float(estimate.v_texts),
+        v_cells=float(estimate.v_cells),
+        dof_texts=float(estimate.dof_texts),
+        standard_error=float(estimate.errors.standard_error),
+        p_mean=float(typical.p_mean),
+        ci_low=float(ci_low),
+        ci_high=float(ci_high),
+    )
 
 
 @np.errstate(all="ignore")
-def gap_tests(estimate: Estimate, unit: float, settings: Statistics) -> dict[str, Any]:
+def gap_tests(estimate: Estimate, unit: float, settings: Statistics) -> GapTest:
     """Test the mean gap over trainings and texts, and the typical gap of one training."""
     errors = estimate.errors
     bound = settings.threshold * unit
     typical = typical_gap(estimate)
-    tests = {
-        **_mean_tests(estimate, settings),
-        "equivalence_p": upper_tail(bound - np.abs(estimate.gap), errors),
-        "minimal_detectable_effect": detectable_effect(errors, alpha=settings.alpha) / unit,
-    }
-    if estimate.n_seeds > 1:
-        rms_low, rms_high = typical.interval(settings.confidence, near=bound)
-        tests |= {
-            "rms_gap": typical.rms / unit,
-            "rms_low": rms_low / unit,
-            "rms_high": rms_high / unit,
-            "seed_sd": typical.tau / unit,
-            "p_seeds": typical.p_seeds,
-            "p_large": typical.p_large(bound),
-            "p_small": typical.p_small(bound),
-            "p_large_others": typical.p_large_others(bound),
-            "p_cross": estimate.p_cross,
-        }
-    return {name: float(value) for name, value in tests.items()}
+    tests = replace(
+        _mean_tests(estimate, settings),
+        equivalence_p=float(upper_tail(bound - np.abs(estimate.gap), errors)),
+        minimal_detectable_effect=float(detectable_effect(errors, alpha=settings.alpha) / unit),
+    )
+    if estimate.n_seeds < 2:
+        return tests
+    rms_low, rms_high = typical.interval(settings.confidence, near=bound)
+    return replace(
+        tests,
+        rms_gap=float(typical.rms / unit),
+        rms_low=float(rms_low / unit),
+        rms_high=float(rms_high / unit),
+        seed_sd=float(typical.tau / unit),
+        p_seeds=float(typical.p_seeds),
+        p_large=float(typical.p_large(bound)),
+        p_small=float(typical.p_small(bound)),
+        p_large_others=float(typical.p_large_others(bound)),
+        p_cross=float(estimate.p_cross),
+    )

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from exparity.core.settings import DEFAULTS
 from exparity.types import FloatArray
 
 
 def standardised(
-    mean_a: NDArray[Any], mean_b: NDArray[Any], variance_a: NDArray[Any], variance_b: NDArray[Any]
-) -> NDArray[np.float64]:
+    mean_a: FloatArray, mean_b: FloatArray, variance_a: FloatArray, variance_b: FloatArray
+) -> FloatArray:
     """Cohen's d from means and variances: difference over √((σ²_a + σ²_b)/2)."""
     difference = np.asarray(mean_a - mean_b, dtype=np.float64)
     spread = np.sqrt((np.maximum(variance_a, 0) + np.maximum(variance_b, 0)) / 2)
@@ -21,7 +18,7 @@ def standardised(
         return np.asarray(difference / spread, dtype=np.float64)
 
 
-def cohens_d(a: FloatArray, b: FloatArray, *, ddof: int = DEFAULTS.ddof) -> Any:
+def cohens_d(a: FloatArray, b: FloatArray, *, ddof: int = DEFAULTS.ddof) -> FloatArray:
     """Cohen's d of two samples, with s = √((s²_a + s²_b)/2) (Cohen 1988, eq. 2.2.1 and 2.3.2)."""
     mean_a, variance_a = mean_and_variance(a, ddof=ddof)
     mean_b, variance_b = mean_and_variance(b, ddof=ddof)
@@ -49,11 +46,11 @@ def rank_biserial(u: FloatArray, n_a: int, n_b: int) -> FloatArray:
     return 2 * u / (n_a * n_b) - 1
 
 
-def d_z(differences: FloatArray) -> Any:
+def d_z(differences: FloatArray) -> FloatArray:
     """Paired effect size: mean over standard deviation of the differences (Cohen 1988, §2.3.5)."""
     mean, variance = mean_and_variance(differences)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.divide(mean, np.sqrt(variance))
+        return np.asarray(np.divide(mean, np.sqrt(variance)))
 
 
 def better_group(

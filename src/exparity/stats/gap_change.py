@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -59,9 +59,6 @@ class GapChange(GapTest):
     flags: list[str] = field(default_factory=list)
 
 
-_MEANS = ("d", "base_d", "absolute_d", "base_absolute_d")
-
-
 class GapChanges(NamedTuple):
     """The changes between two groups: in each training, and over all of them."""
 
@@ -76,12 +73,12 @@ class _Pair(NamedTuple):
     clusters: IntArray
     matched: bool
 
-    def sizes(self, present: BoolArray) -> dict[str, Any]:
-        """Count the examples of each group, and the matched sets that have both."""
+    def counted(self, blank: GapChange, present: BoolArray) -> GapChange:
+        """Return a change with the examples of each group, and the matched sets that have both."""
         first = present & self.is_first
         second = present & ~self.is_first
         n_sets = len(np.intersect1d(self.clusters[first], self.clusters[second]))
-        return {"n_a": int(first.sum()), "n_b": int(second.sum()), "n_sets": n_sets}
+        return replace(blank, n_a=int(first.sum()), n_b=int(second.sum()), n_sets=n_sets)
 
 
 class _Training(NamedTuple):
@@ -103,7 +100,7 @@ def gap_changes(
     groups: Sequence[str],
     order: Sequence[str],
     pairs: Sequence[str | None] | None = None,
-    **settings: Any,
+    **settings: float,
 ) -> list[GapChanges]:
     """Compare |d| between every two groups by a model with that by a base model.
 
@@ -131,7 +128,7 @@ def gap_changes(
 def _trained(blank: GapChange, scores: FloatArray, pair: _Pair, settings: Statistics) -> _Training:
     """Compare two models of one training, whose scores are (2, n)."""
     present = np.asarray(~np.isnan(scores).any(axis=0))
-    base = replace(blank, **pair.sizes(present))
+    base = pair.counted(blank, present)
     scores = np.ascontiguousarray(scores[:, present])
     is_first = pair.is_first[present]
     clusters = pair.clusters[present]
@@ -154,13 +151,23 @@ def _trained(blank: GapChange, scores: FloatArray, pair: _Pair, settings: Statis
         members = np.unique(clusters[stratum])
         contributions[:, row, members] = (len(members) - 1) * deviations
     change = signs[0] @ d
-    ends: tuple[Any, Any] = np.nan, np.nan
+    low = np.asarray(np.nan)
+    high = low
     if all(is_shown(scores[:, g], len(np.unique(clusters[g]))).all() for g in groups):
-        ends = ends_of(change, [changes[0] for changes in left_out], confidence=settings.confidence)
-    measured = (*d, *np.abs(d), change, *ends)
-    names = (*_MEANS, "change", "ci_low", "ci_high")
-    columns: dict[str, Any] = dict(zip(names, map(float, measured), strict=True))
-    return _Training(replace(base, n_seeds=1, **columns), contributions, present)
+        first = [changes[0] for changes in left_out]
+        low, high = ends_of(change, first, confidence=settings.confidence)
+    measured = replace(
+        base,
+        n_seeds=1,
+        d=float(d[0]),
+        base_d=float(d[1]),
+        absolute_d=float(np.abs(d[0])),
+        base_absolute_d=float(np.abs(d[1])),
+        change=float(change),
+        ci_low=float(low),
+        ci_high=float(high),
+    )
+    return _Training(measured, contributions, present)
 
 
 def _over_trainings(
@@ -173,15 +180,16 @@ def _over_trainings(
     changes = [training.change for training in kept]
     present = np.array([training.present for training in kept])
     in_some = np.asarray(present.any(axis=0))
-    means: dict[str, Any] = {
-        name: float(np.mean([getattr(change, name) for change in changes])) for name in _MEANS
-    }
+    absolute_d = float(np.mean([change.absolute_d for change in changes]))
+    base_absolute_d = float(np.mean([change.base_absolute_d for change in changes]))
     base = replace(
-        blank,
+        pair.counted(blank, in_some),
         n_seeds=len(kept),
-        **pair.sizes(in_some),
-        **means,
-        change=means["absolute_d"] - means["base_absolute_d"],
+        d=float(np.mean([change.d for change in changes])),
+        base_d=float(np.mean([change.base_d for change in changes])),
+        absolute_d=absolute_d,
+        base_absolute_d=base_absolute_d,
+        change=absolute_d - base_absolute_d,
         flags=["missing_cells"] if (in_some != present.all(axis=0)).any() else [],
     )
     gap = _crossed([change.change for change in changes], kept, 0)
@@ -191,11 +199,14 @@ def _over_trainings(
         base.flags.append("no_variance" if gap.gap else "no_change")
         if gap.gap:
             return base
-    return replace(base, **{**gap_tests(gap, 1.0, settings), **_smallness(kept, settings)})
+    tests = _with_smallness(gap_tests(gap, 1.0, settings), kept, settings)
+    return replace(base, **vars(tests))
 
 
-def _smallness(trainings: Sequence[_Training], settings: Statistics) -> dict[str, float]:
-    """Return the p-values of "the change is not small".
+def _with_smallness(
+    tests: GapTest, trainings: Sequence[_Training], settings: Statistics
+) -> GapTest:
+    """Return tests with the p-values of "the change is not small".
 
     Noise pulls |d| of small gaps together, so that their change looks smaller than it is. The size
     of the change exceeds neither that of d − d₀ nor that of d + d₀, so one of these must be small,
@@ -205,8 +216,11 @@ def _smallness(trainings: Sequence[_Training], settings: Statistics) -> dict[str
     for which, sign in ((1, -1), (2, 1)):
         values = [training.change.d + sign * training.change.base_d for training in trainings]
         bounds.append(gap_tests(_crossed(values, trainings, which), 1.0, settings))
-    names = ("p_small", "equivalence_p")
-    return {name: min(1.0, 2 * min(bound[name] for bound in bounds)) for name in names}
+    return replace(
+        tests,
+        p_small=min(1.0, 2 * min(bound.p_small for bound in bounds)),
+        equivalence_p=min(1.0, 2 * min(bound.equivalence_p for bound in bounds)),
+    )
 
 
 def _crossed(changes: Sequence[float], trainings: Sequence[_Training], which: int) -> Estimate:

@@ -8,10 +8,8 @@ covering, none is shown.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exparity.stats.bootstrap import NO_INTERVAL, Interval
 from exparity.stats.effect import standardised
@@ -69,7 +67,7 @@ def d_without_each(
 
 def ends_of(
     estimate: FloatArray, without: Sequence[FloatArray], *, confidence: float
-) -> tuple[NDArray[Any], NDArray[Any]]:
+) -> tuple[FloatArray, FloatArray]:
     """Ends of a jackknife interval (Tukey 1958; Efron and Tibshirani 1993, chapter 11)."""
     from scipy.special import stdtrit
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from math import comb
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -157,7 +157,7 @@ def families(
         part_of: what else they share.
     """
 
-    def family_of(i: int) -> tuple[Any, ...]:
+    def family_of(i: int) -> tuple[object, ...]:
         return part_of(rows[i]), *(rows[i][name] for name in family)
 
     counted = (i for i, row in enumerate(rows) if is_informative(row.get("flags", ())))
@@ -169,7 +169,7 @@ def adjust(
     family: Sequence[str] = ("dataset",),
     *,
     alpha: float = DEFAULTS.alpha,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Correct the p-values of tests within families: those of Mann–Whitney and of signed ranks.
 
     Scores, and their excess over random explanations (``quantity``), are families of their own.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ def samples(
     values: Sequence[float] | FloatArray,
     groups: Sequence[str],
     order: Sequence[str],
-    pairs: Sequence[Any] | None,
+    pairs: Sequence[object] | None,
 ) -> tuple[FloatArray, IntArray, list[str | None] | None]:
     """Return the values as an array, the number of each one's group in ``order``, and its set."""
     scores = array_of(float, values, "values")
@@ -99,7 +98,7 @@ def _quoted(name: object) -> str:
     return f"'{name}'" if isinstance(name, str) else str(name)
 
 
-def plain_ids(pairs: Sequence[Any] | None) -> list[str | None] | None:
+def plain_ids(pairs: Sequence[object] | None) -> list[str | None] | None:
     """Return ids of matched sets as text; None for missing ones, which are NaN in data frames."""
     return None if pairs is None else [None if is_missing(name) else str(name) for name in pairs]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -39,7 +39,6 @@ MOST_UNEQUAL = 3.0
 one of them little is at stake on it."""
 UNLIKE_COUNTS = 0.5
 """Size of d of the number of units that count from which readers are told."""
-_OF_MEANS = ("p_mean", "p_cross", "minimal_detectable_effect")
 _COUNTED_DIGITS = 9  # what follows is rounding, and would be a large d of equal numbers
 _NO_SIZE: Scale = "probability"
 """Scale that does not say how small a gap is, where two others do: certainty alone moves it."""
@@ -310,8 +309,9 @@ def on_all_scales(
         flags=flags,
     )
     if not claims_means:
-        untested: dict[str, Any] = dict.fromkeys(_OF_MEANS, math.nan)
-        on_all = replace(on_all, **untested)
+        on_all = replace(
+            on_all, p_mean=math.nan, p_cross=math.nan, minimal_detectable_effect=math.nan
+        )
     columns = {}
     if known and shown.minimal_detectable_effect > 0:
         columns["detectable_ratio"] = float(np.max(effects) / shown.minimal_detectable_effect)

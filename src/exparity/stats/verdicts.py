@@ -6,7 +6,7 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -107,7 +107,7 @@ def judge(
     family: Sequence[str] = ("dataset",),
     *,
     alpha: float = DEFAULTS.alpha,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Give every cell its verdict, corrected for how many cells its family has.
 
     A family holds what is told together: cells that stand and come first, those that stand beside
@@ -177,7 +177,7 @@ STANDING = ("skill", "excess", "score")
 """Quantities of a cell, the most informative about its explanations first."""
 
 
-def standing(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def standing(rows: Sequence[Row]) -> list[dict[str, object]]:
     """Return rows with ``stands``: whether each is the first of :data:`STANDING` of its cell.
 
     The quantities of random explanations, whose names begin with ``random_``, are cells of their
@@ -185,7 +185,7 @@ def standing(rows: Sequence[Row]) -> list[dict[str, Any]]:
     :data:`HEADLINE`, or all but descriptions where a method has none. ``witness`` is the one of
     :data:`WITNESSES` that the metric asks; None of other kinds.
     """
-    places: dict[tuple[Any, ...], dict[str, int]] = defaultdict(dict)
+    places: dict[tuple[object, ...], dict[str, int]] = defaultdict(dict)
     for i, row in enumerate(rows):
         quantity = row["quantity"].removeprefix("random_")
         cell = (*(row[name] for name in CELL_IDS), quantity != row["quantity"])
@@ -216,11 +216,11 @@ def foresees(row: Row) -> bool:
     return row.get("metric_kind") == HEADLINE
 
 
-def _method_of(row: Row) -> tuple[Any, ...]:
+def _method_of(row: Row) -> tuple[object, ...]:
     return tuple(row[name] for name in CELL_IDS if name != "metric")
 
 
-def _is_headline(row: Row, foreseen: Collection[tuple[Any, ...]]) -> bool:
+def _is_headline(row: Row, foreseen: Collection[tuple[object, ...]]) -> bool:
     if not row["stands"] or is_description(row):
         return False
     return foresees(row) or _method_of(row) not in foreseen
@@ -260,7 +260,7 @@ def _compared_in(row: Row) -> tuple[object, ...]:
     return *_method_of(row), quantity_of(row)
 
 
-def _judged(rows: Sequence[Row], alpha: float, contradicted: BoolArray) -> dict[str, list[Any]]:
+def _judged(rows: Sequence[Row], alpha: float, contradicted: BoolArray) -> dict[str, list[object]]:
     level = SHARE_OF_CLAIM * alpha
     n_seeds = _column(rows, "n_seeds", 2)
     p_large = _column(rows, "p_large")
@@ -275,7 +275,7 @@ def _judged(rows: Sequence[Row], alpha: float, contradicted: BoolArray) -> dict[
     signs = _signs_by_scale(rows, level)
     no_scale_differs = (signs == 0).all(axis=0)
     untested = np.isnan([p_mean, *p_values.values()]).all(axis=0)
-    columns: dict[str, list[Any]] = {}
+    columns: dict[str, list[object]] = {}
     gates = _gates(rows, p_mean)
     behind = behind_gates(p_mean, gates)
     for verdict, (name, correct) in zip(
@@ -284,7 +284,7 @@ def _judged(rows: Sequence[Row], alpha: float, contradicted: BoolArray) -> dict[
         p_mean_behind, gate_p = behind[name]
         corrected = {"p_mean": p_mean_behind}
         corrected |= {claim: correct(p) for claim, p in p_values.items()}
-        columns[f"omnibus_p_{name}"] = _on_pairs(gates, gate_p, len(rows))
+        columns[f"omnibus_p_{name}"] = [*_on_pairs(gates, gate_p, len(rows))]
         columns |= {f"{claim}_{name}": p.tolist() for claim, p in corrected.items()}
         holds = {claim: p <= level for claim, p in corrected.items()}
         holds |= {"guarded": guarded, "no_scale_differs": no_scale_differs}
@@ -307,7 +307,7 @@ def _judged(rows: Sequence[Row], alpha: float, contradicted: BoolArray) -> dict[
 
 def _gates(rows: Sequence[Row], p_mean: FloatArray) -> list[Gate]:
     """Return the cells of a family, each with the test of all its groups where there is one."""
-    places: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    places: dict[tuple[object, ...], list[int]] = defaultdict(list)
     omnibus = _column(rows, "omnibus_p")
     for i in np.flatnonzero(~np.isnan(p_mean)).tolist():
         if np.isnan(omnibus[i]):

@@ -178,7 +178,7 @@ def audit(
             say(f"{table} by {by}: {dropped_rows(loaded[-1].dropped)}")
     words = _words(prompt, word, loaded[0].labels)
     if predict:
-        entry: dict[str, Any] = {"predict": predict, "classes": list(labels)}
+        entry: dict[str, object] = {"predict": predict, "classes": list(labels)}
         order, shortens = labels, False
     else:
         entry = _given(checkpoint=checkpoint, revision=revision, training={"epochs": 0})
@@ -203,7 +203,7 @@ def audit(
     prompts = {"templates": list(prompt), "words": words}
     seeds = [*range(len(prompt))]
     prompted = {"prompts": dict.fromkeys(ids, prompts), "seeds": seeds} if words else {}
-    controls: Mapping[str, Any] = {"reference": {"enabled": True}}
+    controls: Mapping[str, object] = {"reference": {"enabled": True}}
     if quick:
         controls = {"random": {"draws": _QUICK_DRAWS}}
     audited = f" ({entry['label']})" if "label" in entry else ""
@@ -226,13 +226,13 @@ def audit(
     _run(config, results, cores, dry_run=dry_run, price_per_text=price_per_text)
 
 
-def _given(**settings: Any) -> dict[str, Any]:
+def _given(**settings: Any) -> dict[str, object]:
     """Return the settings that have a value."""
     return {key: value for key, value in settings.items() if value not in (None, False, [])}
 
 
 def _run(
-    config: Mapping[str, Any],
+    config: Mapping[str, object],
     results: Path,
     cores: str,
     *,
@@ -301,7 +301,7 @@ def _words(prompts: Sequence[str], words: Sequence[str], classes: Sequence[str])
 
 
 def _matched(
-    entry: Mapping[str, Any],
+    entry: Mapping[str, object],
     facts: DatasetFacts,
     column: str,
     model_label: str | None,
@@ -316,7 +316,8 @@ def _matched(
 
     name = str(entry["checkpoint"])
     classes = facts.labels
-    pretrained = load_config(name, entry.get("revision"))
+    revision = entry.get("revision")
+    pretrained = load_config(name, None if revision is None else str(revision))
     shortens = pretrained.model_type in FAMILIES
     if words:
         new_head(LABEL_WORDS).require(name, pretrained)
@@ -388,7 +389,7 @@ def _flags(configfile: Path, cores: str) -> list[str]:
     return ["--snakefile", snakefile, "--configfile", str(configfile), "--cores", cores]
 
 
-def _write_config(config: Mapping[str, Any], path: Path, place: Path) -> None:
+def _write_config(config: Mapping[str, object], path: Path, place: Path) -> None:
     """Write a config that says how to run it from its place."""
     import yaml
 
@@ -434,10 +435,15 @@ def _number(text: str) -> int:
 
 def _logged(command: Sequence[str], file: TextIO) -> int:
     """Run a command with its output in a file, tell progress, and return its exit status."""
-    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     with (
         Progress(None, "running", "jobs") as progress,
-        subprocess.Popen(command, **streams, text=True, errors="replace") as process,
+        subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        ) as process,
     ):
         try:
             for line in process.stdout or ():

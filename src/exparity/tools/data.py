@@ -13,14 +13,19 @@ from exparity.config.command_line import read_experiment
 from exparity.core.errors import InputError, require_known
 from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
-from exparity.core.registry import is_on_hub, paths_of
+from exparity.core.registry import Entry, is_on_hub, paths_of
 from exparity.data import DATASETS
+from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
 from exparity.data.hub import local_copy
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
     from exparity.models.spec import ModelSpec
+
+
+_Known = tuple[Entry[DatasetFacts], Mapping[str, Any]]
+"""A dataset and its options."""
 
 
 def data(
@@ -65,7 +70,7 @@ def raw_files(
     """
     if experiment is None:
         listed = ids or [name for name in DATASETS.ids() if DATASETS.get(name).facts.files]
-        known: Mapping[str, Any] = {name: (DATASETS.get(name), {}) for name in listed}
+        known: Mapping[str, _Known] = {name: (DATASETS.get(name), {}) for name in listed}
     else:
         known = {name: (entry.entry, entry.params) for name, entry in experiment.datasets.items()}
     bad = 0

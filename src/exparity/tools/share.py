@@ -7,7 +7,6 @@ from importlib.metadata import version
 from pathlib import Path
 from shutil import copytree
 from tempfile import TemporaryDirectory
-from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from exparity.artefacts.files import atomic_path
@@ -84,7 +83,7 @@ def share(
     say(f"{output}: page, summary, tables and provenance, {n_files} files, {size:.1f} MB, {texts}")
 
 
-def _provenance(context: Context, grid: Grid) -> dict[str, Any]:
+def _provenance(context: Context, grid: Grid) -> dict[str, object]:
     """Return what was run, and with which versions."""
     kinds = ("model", "method", "metric")
     return {

@@ -15,7 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
-    from typing import Any
 
 _PATIENCE = 60  # seconds until a server is given up: it does not answer while it imports torch
 
@@ -29,7 +28,7 @@ def hand_over(name: str) -> None:
         _end_as(status)
 
 
-def _served(name: str, request: dict[str, Any], forward_to: Callable[[int], None]) -> int | None:
+def _served(name: str, request: dict[str, object], forward_to: Callable[[int], None]) -> int | None:
     """Return the wait status of the job's worker, or None if there is none any more."""
     server: int | None = None
     workers: list[int] = []

@@ -9,8 +9,10 @@ import struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
+
+    Message = dict[str, Any]  # as JSON has it
 
 KIND = socket.SOCK_SEQPACKET
 """A message is whole or not there, so that nobody waits for the rest of one."""
@@ -25,15 +27,17 @@ def process_of_this_user(connection: socket.socket) -> int | None:
     return int(process) if user == os.geteuid() else None
 
 
-def send(connection: socket.socket, message: dict[str, Any], files: Sequence[int] = ()) -> None:
+def send(
+    connection: socket.socket, message: Mapping[str, object], files: Sequence[int] = ()
+) -> None:
     """Send a message, with open files; one that is too long is an ``OSError``."""
     socket.send_fds(connection, [json.dumps(message).encode()], list(files))
 
 
-def receive(connection: socket.socket, files: int = 0) -> tuple[dict[str, Any], list[int]]:
+def receive(connection: socket.socket, files: int = 0) -> tuple[Message, list[int]]:
     """Return the next message and the files that came with it."""
     content, received, *_ = socket.recv_fds(connection, _LONGEST, files)
     if not content:
         raise EOFError
-    message: dict[str, Any] = json.loads(content)
+    message: Message = json.loads(content)
     return message, received

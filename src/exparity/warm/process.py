@@ -13,7 +13,8 @@ import exparity
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+
+    from exparity.warm.messages import Message
 
 # Libraries look at these when they are used, if ever.
 # The last one is set by torch, also in a run that imports it after its server was started.
@@ -39,7 +40,7 @@ def read_by_imports(variable: str) -> bool:
     return variable not in _READ_LATE and not variable.startswith(_OF_SESSIONS)
 
 
-def process_identity() -> dict[str, Any]:
+def process_identity() -> dict[str, object]:
     """Return what the server and the process of a job must have in common, as JSON has it."""
     with open("/proc/self/cgroup", encoding="utf-8") as groups:
         cgroup = groups.read()
@@ -62,7 +63,7 @@ def process_identity() -> dict[str, Any]:
     return dict(json.loads(json.dumps(identity)))
 
 
-def request_of_job() -> dict[str, Any]:
+def request_of_job() -> dict[str, object]:
     """Return what a worker checks, and takes over, of the process of its job."""
     return {
         "identity": process_identity(),
@@ -74,7 +75,7 @@ def request_of_job() -> dict[str, Any]:
     }
 
 
-def take_over(wanted: dict[str, Any], files: list[int], ignored: Sequence[int]) -> None:
+def take_over(wanted: Message, files: list[int], ignored: Sequence[int]) -> None:
     """Give this process the settings of another, its standard files (no terminal), and signals."""
     for number, file in enumerate(files):
         os.dup2(file, number)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import exparity
 from exparity.warm import messages
@@ -61,7 +61,7 @@ class Server:
     _events: select.poll = field(default_factory=select.poll)
     _calls: dict[int, Callable[[], None]] = field(default_factory=dict)
     _open: bool = True
-    _identity: dict[str, Any] = field(default_factory=process_identity)
+    _identity: messages.Message = field(default_factory=process_identity)
 
     def run(self, ahead: Sequence[str] = ()) -> None:
         """Serve until the run has ended and the last job as well."""

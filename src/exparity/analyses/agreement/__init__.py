@@ -64,7 +64,7 @@ Agreements = Callable[[Sequence[Explained]], dict[str, FloatArray]]
 """Function of v explanations that returns (n, v, v) agreements, by measure."""
 
 
-def _job_options(experiment: ExperimentView, ids: Ids, **settings: Any) -> dict[str, Any]:
+def _job_options(experiment: ExperimentView, ids: Ids, **settings: Any) -> dict[str, object]:
     """Refuse a config in which nothing is explained twice."""
     if len(experiment.methods) < 2 and len(experiment.seeds) < 2:
         raise InputError("analyses.agreement: takes two methods or two seeds; name another one")

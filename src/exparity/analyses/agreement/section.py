@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.columns import Export, Row, plain_schema, records
@@ -47,7 +46,7 @@ class _Compared:
         return is_gap, abs(self.d) if self.d == self.d else -1.0
 
 
-def agreement_tables(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def agreement_tables(rows: Sequence[Row]) -> list[dict[str, object]]:
     """Put the rows of the agreement artefact into one table for each dataset and model.
 
     Its ``lines`` are by ``methods`` and ``trainings``; all pairs of methods come first. The
@@ -69,7 +68,7 @@ def agreement_tables(rows: Sequence[Row]) -> list[dict[str, Any]]:
     ]
 
 
-def _line(compared: Sequence[_Compared]) -> dict[str, Any]:
+def _line(compared: Sequence[_Compared]) -> dict[str, object]:
     cells = {}
     by_measure = grouped(compared, attrgetter("measure"))
     for measure in MEASURES:

@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from exparity.analyses import StageResult, Table, analysis
 from exparity.analyses.attribution_difference.section import findings
 from exparity.artefacts.columns import records
+from exparity.artefacts.ids import Ids
 from exparity.core.flags import Range
 from exparity.core.grouping import grouped
 from exparity.data.table import read_prepared
@@ -178,8 +179,8 @@ def attribution_difference_cell(
     prepared = read_prepared(data, "test")
     examples = Lookup(data, "test example", ((e.example_id, e) for e in prepared.examples))
     sets = {match: {e.group: e for e in members} for match, members in prepared.sets.items()}
-    rows: list[dict[str, Any]] = []
-    ids: dict[str, Any] = {}
+    rows: list[dict[str, object]] = []
+    ids = Ids()
     unaligned: set[str] = set()
     same_dataset = data, {"dataset": prepared.dataset}
     for table, metadata in read_all("explanations", explanations, same_dataset):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ def performance(
     groups: Sequence[str],
     order: Sequence[str],
     sets: Sequence[str | None],
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Describe scores on each of :data:`SUBSETS`, over all groups and in each.
 
     The subset of sets is left out where there are no sets.
@@ -60,7 +59,7 @@ def performance(
     ]
 
 
-def _described(scores: FloatArray) -> dict[str, Any]:
+def _described(scores: FloatArray) -> dict[str, object]:
     """Return numbers, mean, standard deviation (n − 1) and median of the defined scores."""
     defined = scores[~np.isnan(scores)]
     n = len(defined)
@@ -111,7 +110,7 @@ def correctness_cell(scores: Sequence[Path], predictions: Path) -> StageResult:
     )
     right = Lookup(predictions, "prediction of example", outcomes)
     rows: list[Row] = []
-    facts: dict[str, Any] = {}
+    facts: dict[str, object] = {}
     for table, metadata in read_all("scores", scores, (predictions, ids)):
         facts = metadata.compared
         cell = scored_of(metadata)

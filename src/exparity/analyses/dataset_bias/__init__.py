@@ -30,7 +30,7 @@ def cooccurrence(
     order: Sequence[str],
     terms: Mapping[str, Forms],
     split: str = "all",
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, object]]:
     r"""Count the words beside the terms of each group (Zhao et al. 2017; Cabello et al. 2023).
 
     In group g, :math:`C_g = \sum_S \sum_{a \in A_g} \sum_{w \in V} 1_S(a, w)`: over its texts S,
@@ -70,7 +70,7 @@ def word_associations(
     labels: Sequence[int] | IntArray,
     classes: Sequence[str],
     rationales: Sequence[Sequence[int] | None] | None = None,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, object]]:
     """Correlate the tf-idf value of each word with the classes (Wilming et al. 2024, figure 3).
 
     Words are lower-cased. tf-idf is scikit-learn's: smoothed, each text scaled to length 1. A
@@ -112,7 +112,7 @@ def word_associations(
             yield _row("tfidf_correlation", "all", correlation, n, **facts)
 
 
-def _job_options(experiment: ExperimentView, ids: Ids) -> dict[str, Any]:
+def _job_options(experiment: ExperimentView, ids: Ids) -> dict[str, object]:
     """Return the words that name each group of a dataset, by form; none where it declares none."""
     named = experiment.datasets[ids.dataset].entry.facts.group_terms
     return {"terms": {group: [list(form) for form in forms] for group, forms in named.items()}}
@@ -161,6 +161,6 @@ def measure_dataset_bias(data: Path, *, terms: Mapping[str, Forms] | None = None
     return StageResult(rows, {"dataset": prepared.dataset}, facts)
 
 
-def _row(quantity: str, split: str, value: float, n: int, **more: Any) -> dict[str, Any]:
+def _row(quantity: str, split: str, value: float, n: int, **more: Any) -> dict[str, object]:
     empty = {"group": "", "class_name": "", "word": "", "rationale_share": np.nan}
     return {"quantity": quantity, "split": split, "value": value, "n": n, **empty, **more}

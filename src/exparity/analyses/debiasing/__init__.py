@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -34,7 +33,7 @@ def _job_options(
     ids: Ids,
     *,
     base: str = "",
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """Find the recipes of a dataset."""
     where = "analyses.debiasing"
     require_known(base, experiment.models, f"{where}.base: no model '{base}' here")
@@ -133,8 +132,8 @@ def rows_of_changes(
     base: str,
     recipe: str,
     collapsed: set[tuple[str, int]],
-    options: Mapping[str, Any],
-) -> Iterator[dict[str, Any]]:
+    options: Mapping[str, float],
+) -> Iterator[dict[str, object]]:
     """Yield the changes of a recipe: in each training, and in all together without a seed.
 
     Args:
@@ -176,7 +175,7 @@ def _changes(
     quantity: str,
     pairs: Sequence[tuple[Cell, Cell]],
     left_out: Sequence[bool],
-    options: Mapping[str, Any],
+    options: Mapping[str, float],
 ) -> list[GapChanges]:
     """Return the changes of a quantity between every two groups; of skill on all scales."""
     examples = scores.examples

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from exparity.analyses import ExperimentView, StageResult, Table, analysis
 from exparity.analyses.gap_by_attribute.section import findings
@@ -50,7 +49,7 @@ def _job_options(
     attribute: str = "",
     edges: Sequence[float] | None = None,
     datasets: Sequence[str] | None = None,
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """Return the options of a job; none where a dataset is not among those that are named."""
     if not attribute:
         raise InputError(f"{_WHERE}.attribute: missing; name an attribute of the data")

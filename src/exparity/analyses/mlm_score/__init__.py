@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 
@@ -48,7 +48,7 @@ def _job_options(
     *,
     models: list[str] | None = None,
     max_examples: SampleSize | None = None,
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """Return the masked language model that a classifier was tuned from."""
     specs = {model: settings.spec for model, settings in experiment.models.items()}
     pretrained = [m for m, spec in specs.items() if spec.init == "pretrained" and not spec.predict]
@@ -141,7 +141,7 @@ def mlm_score_cell(
     run(job, chosen, lambda rest: lambda part: (_rows(rest.model, part), {}))
 
 
-def _rows(model: MaskedLanguageModel, examples: Sequence[Example]) -> list[dict[str, Any]]:
+def _rows(model: MaskedLanguageModel, examples: Sequence[Example]) -> list[dict[str, object]]:
     from exparity.engine.encoding import encode_texts
     from exparity.models.inputs import input_limit
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +39,7 @@ class _Text:
     groups: Sequence[str]
 
 
-def mlm_lines(rows: Sequence[Row], alpha: float) -> list[dict[str, Any]]:
+def mlm_lines(rows: Sequence[Row], alpha: float) -> list[dict[str, object]]:
     """Compare the MLM scores of groups, model by model.
 
     Returns:
@@ -55,7 +54,7 @@ def mlm_lines(rows: Sequence[Row], alpha: float) -> list[dict[str, Any]]:
     ]
 
 
-def _line(a: str, b: str, seeds: Sequence[Sequence[_Text]], alpha: float) -> dict[str, Any]:
+def _line(a: str, b: str, seeds: Sequence[Sequence[_Text]], alpha: float) -> dict[str, object]:
     members = [[text for text in texts if text.group in (a, b)] for texts in seeds]
     comparisons = [
         compare_groups(

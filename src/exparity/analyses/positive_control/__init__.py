@@ -42,7 +42,7 @@ from exparity.stats.samples import GroupedTexts
 from exparity.types import FloatArray, IntArray
 
 
-def _job_options(experiment: ExperimentView, ids: Ids, **settings: Any) -> dict[str, Any] | None:
+def _job_options(experiment: ExperimentView, ids: Ids, **settings: Any) -> dict[str, object] | None:
     """Return the options of a job; none where no metric leaves out what a control could."""
     foreseen = experiment.metrics_that_need("foresight", ids.dataset)
     limited = metrics_with_limits(experiment, ids.dataset)

@@ -48,7 +48,7 @@ _TOKEN = r"(?u)\b\w+\b"
 _MOST_ITERATIONS = 20_000
 
 
-def _job_options(experiment: ExperimentView, ids: Ids, **settings: Any) -> dict[str, Any] | None:
+def _job_options(experiment: ExperimentView, ids: Ids, **settings: Any) -> dict[str, object] | None:
     """Return the options of a job; none where a dataset has no counterfactuals."""
     if not experiment.generators:
         raise InputError(
@@ -129,7 +129,7 @@ def term_weight_probe(
     test = prepared.split("test")
     changed = [(i, version) for i, example in enumerate(test) for version in versions_of(example)]
     texts = _TestTexts(prepared, test, changed)
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for name in debias:
         bag = BagOfWords(apply(training_set, _calls(name)))
         predict = texts.predictor(bag)
@@ -176,7 +176,7 @@ class _TestTexts:
         return predict
 
 
-def _calls(debias: str) -> list[dict[str, Any]]:
+def _calls(debias: str) -> list[dict[str, object]]:
     """Return ``use`` and ``params`` of the interventions that a name stands for."""
     written = [] if debias == NONE else calls_of(debias, f"{_WHERE}.debias")
     return [{"use": call.pop("use"), "params": call} for call in written]

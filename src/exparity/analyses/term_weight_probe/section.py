@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.columns import Export, Row, records
@@ -34,7 +33,7 @@ class _Probed:
     value: float
 
 
-def probes(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def probes(rows: Sequence[Row]) -> list[dict[str, object]]:
     """Arrange the term_weight_probe artefact: ``levels`` are quantities over classes by weight."""
     place = attrgetter("dataset", "debias", "terms", "weight")
     probed = records(_Probed, rows)

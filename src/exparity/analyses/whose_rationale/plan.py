@@ -69,7 +69,7 @@ def _rated(experiment: ExperimentView, dataset: str) -> RatedTexts | None:
     facts = instance.entry.facts
     if not facts.has_raters(instance.params):
         return None
-    options = instance.call(f"datasets.{dataset}").pop("params")
+    options = instance.call(f"datasets.{dataset}")["params"]
     source = DataSource(Path(experiment.config.data_dir), download=False)
     try:
         loaded = load_dataset(instance.entry.id, source, options)

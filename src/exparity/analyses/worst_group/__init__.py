@@ -115,7 +115,7 @@ def worst_group_cell(
     training = cell_of(metadata)
     collapsed = ["collapsed"] * is_collapsed(predicted.column("predicted").to_pylist())
     random = random_by(random_scores, "metric")
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     facts = Provenance()
     for table, facts in read_all("scores", scores, (predictions, training)):
         ids = scored_of(facts)

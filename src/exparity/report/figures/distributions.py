@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -57,6 +58,9 @@ def distributions_figure(spreads: Spreads, width: float, names: Names, *, metric
     return figure
 
 
+Filled = TypeVar("Filled", Patch, PolyCollection)
+
+
 def distributions_panel(axes: Axes, places: Sequence[Sequence[Spread | None]]) -> None:
     """Draw groups side by side at 0, 1, …; two groups are the halves of one violin."""
     for x, spreads in enumerate(places):
@@ -79,12 +83,11 @@ def _widen(axes: Axes, spreads: Iterable[Spread | None]) -> None:
 def _violin(axes: Axes, spread: Spread, place: float, index: int, n_groups: int) -> None:
     """Draw one group: the first of two to the left of its place, the second to the right."""
     violin = violin_of(spread, place, index, n_groups)
-    filling = _filling(index)
     if spread.is_flat:
         ends = [np.min(violin.left), np.max(violin.right)]
-        axes.plot(ends, [violin.at[0]] * 2, color=filling["edgecolor"], lw=1)
+        axes.plot(ends, [violin.at[0]] * 2, color=GROUP_COLOURS[index % len(GROUP_COLOURS)], lw=1)
     else:
-        axes.fill_betweenx(violin.at, violin.left, violin.right, linewidth=0.5, **filling)
+        _fill(axes.fill_betweenx(violin.at, violin.left, violin.right, linewidth=0.5), index)
     box = [violin.centre - violin.half_box, violin.centre + violin.half_box]
     low, q1, median, q3, high = spread.numbers
     axes.plot([violin.centre] * 2, [low, high], color=BLACK, lw=0.5, zorder=3)
@@ -92,13 +95,14 @@ def _violin(axes: Axes, spread: Spread, place: float, index: int, n_groups: int)
     axes.plot(box, [median] * 2, color=BLACK, lw=1.2, zorder=5, solid_capstyle="butt")
 
 
-def _filling(i: int) -> dict[str, Any]:
-    """Return the colours and the hatching of the group at a place."""
+def _fill(shape: Filled, i: int) -> Filled:
+    """Return a shape with the colours and the hatching of the group at a place."""
     colour = GROUP_COLOURS[i % len(GROUP_COLOURS)]
-    hatch = GROUP_HATCHES[i % len(GROUP_HATCHES)]
-    return {"facecolor": tint(colour, 0.25), "edgecolor": colour, "hatch": hatch}
+    shape.set(facecolor=tint(colour, 0.25), edgecolor=colour)
+    shape.set_hatch(GROUP_HATCHES[i % len(GROUP_HATCHES)])
+    return shape
 
 
 def group_marks(groups: Sequence[str]) -> list[Patch]:
     """Return the legend of the groups."""
-    return [Patch(label=visible(group), **_filling(i)) for i, group in enumerate(groups)]
+    return [_fill(Patch(label=visible(group)), i) for i, group in enumerate(groups)]

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Mapping
 from itertools import chain, cycle
 from types import MappingProxyType
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -98,12 +97,11 @@ def _mark(axes: Axes, cell: Cell, y: float, style: MarkStyle, size: float, limit
     """Draw the mean over seeds, each of several seeds, and the range of the seeds' intervals."""
     shape, colour = style
     tests = cell.scores
-    line: dict[str, Any] = {"color": colour, "zorder": 2}
     if ends := _ends(tests):
-        axes.plot([min(ends), max(ends)], [y, y], lw=0.5, **line)
+        axes.plot([min(ends), max(ends)], [y, y], lw=0.5, color=colour, zorder=2)
     d = [test.cohens_d for test in tests if math.isfinite(test.cohens_d)]
     if d and len(tests) > 1:
-        axes.plot(d, [y] * len(d), "|", ms=1.3 * size, mew=0.7, **line)
+        axes.plot(d, [y] * len(d), "|", ms=1.3 * size, mew=0.7, color=colour, zorder=2)
     at = cell.mean_d_all
     if math.isnan(at):
         axes.text(0, y, "undefined", size=4, color=GREY, ha="center", va="center")

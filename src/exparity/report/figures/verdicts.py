@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 from matplotlib import rcParams
 from matplotlib.axes import Axes
@@ -25,13 +26,29 @@ from exparity.report.figures.style import (
 from exparity.report.names import fitted
 from exparity.report.picture import SIGNS, PicturePanel, Tile
 
+AnyPatch = TypeVar("AnyPatch", bound=Patch)
 _SIDES = {"a": BLUE, "b": VERMILION}
-_FILLED: dict[str, dict[str, Any]] = {
-    "good": {"facecolor": PALE},
-    "open": {"facecolor": "white", "ls": ":"},
-    "untested": {"facecolor": "white", "hatch": "////"},
+
+
+class _Filling(NamedTuple):
+    """How a tile that names no group is filled."""
+
+    colour: str
+    line: str = "-"
+    hatch: str = ""
+
+    def applied(self, patch: AnyPatch) -> AnyPatch:
+        """Return a patch that is filled so, with a thin line around it."""
+        patch.set(facecolor=self.colour, edgecolor=GREY, lw=0.4, ls=self.line)
+        patch.set_hatch(self.hatch)
+        return patch
+
+
+_FILLED = {
+    "good": _Filling(PALE),
+    "open": _Filling("white", line=":"),
+    "untested": _Filling("white", hatch="////"),
 }
-"""How tiles that name no group are filled."""
 _LETTER = 0.052
 """Mean width of a letter of the labels, in inches."""
 _NAMES = 0.95
@@ -77,8 +94,10 @@ def _panel(axes: Axes, panel: PicturePanel, room: int, *, tilted: bool) -> None:
     axes.set_ylim(len(panel.lines) - 0.5, -0.5)
     axes.xaxis.tick_top()
     names = [visible(m) if tilted else fitted(visible(m), room) for m in panel.metrics]
-    tilt: dict[str, Any] = {"rotation": 35, "ha": "left", "rotation_mode": "anchor"}
-    axes.set_xticks(range(len(panel.metrics)), names, **(tilt if tilted else {}))
+    axes.set_xticks(range(len(panel.metrics)), names)
+    if tilted:
+        for label in axes.get_xticklabels():
+            label.set(rotation=35, ha="left", rotation_mode="anchor")
     axes.set_yticks(
         range(len(panel.lines)), [fitted(visible(line.name), 20) for line in panel.lines]
     )
@@ -93,7 +112,6 @@ def _draw(axes: Axes, tile: Tile, x: float, y: float, width: float, room: int) -
     """Draw one tile with its corner at (x, y); in words as far as it has room for letters."""
     height = 0.94
     ends = [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
-    outlined: dict[str, Any] = {"edgecolor": GREY, "lw": 0.4}
     if tile.look == "both":
         axes.add_patch(Polygon([ends[0], ends[1], ends[3]], color=tint(BLUE, _STRONG), lw=0))
         axes.add_patch(Polygon(ends[1:], color=tint(VERMILION, _STRONG), lw=0))
@@ -102,21 +120,20 @@ def _draw(axes: Axes, tile: Tile, x: float, y: float, width: float, room: int) -
         colour = tint(_SIDES[tile.look], _WEAK if is_weak else _STRONG)
         axes.add_patch(Rectangle((x, y), width, height, facecolor=colour, lw=0))
     else:
-        filled = _FILLED[tile.look]
-        axes.add_patch(Rectangle((x, y), width, height, **(outlined | filled)))
+        axes.add_patch(_FILLED[tile.look].applied(Rectangle((x, y), width, height)))
     size = float(rcParams["font.size"])
     ink = BLACK if tile.look in (*_SIDES, "both", "good") else GREY
-    middle: dict[str, Any] = {"ha": "center", "va": "center", "color": ink}
+    write = partial(axes.text, ha="center", va="center", color=ink)
     centre = x + width / 2
     label = tile.verdict.label if tile.verdict else "Not tested"
     sign = SIGNS[tile.look]
     names = [f"{label}: {visible(tile.favoured)}"] if tile.favoured else [label]
     name = next((n for n in (*names, f"{sign} {label}") if len(n) <= 1.15 * room), sign)
     if len(tile.size) > 1.3 * room:
-        axes.text(centre, y + height / 2, sign, size=0.8 * size, **middle)
+        write(centre, y + height / 2, sign, size=0.8 * size)
         return
-    axes.text(centre, y + 0.34, name, size=0.78 * size, weight="bold", **middle)
-    axes.text(centre, y + 0.72, tile.size, size=0.7 * size, **middle)
+    write(centre, y + 0.34, name, size=0.78 * size, weight="bold")
+    write(centre, y + 0.72, tile.size, size=0.7 * size)
 
 
 def _marks(panels: Sequence[PicturePanel]) -> list[Patch]:
@@ -124,13 +141,20 @@ def _marks(panels: Sequence[PicturePanel]) -> list[Patch]:
     looks = {tile.look for panel in panels for tile in panel.tiles()}
     pairs = {(panel.group_a, panel.group_b) for panel in panels}
     a, b = map(visible, pairs.pop()) if len(pairs) == 1 else ("first group", "second group")
-    line: dict[str, Any] = {"edgecolor": GREY, "lw": 0.4}
-    marks = {
-        "a": Patch(color=tint(BLUE, _STRONG), label=f"{SIGNS['a']} better or higher: {a}"),
-        "b": Patch(color=tint(VERMILION, _STRONG), label=f"{SIGNS['b']} better or higher: {b}"),
-        "both": Patch(color=GREY, label=f"{SIGNS['both']} now one, now the other"),
-        "good": Patch(facecolor=PALE, label=f"{SIGNS['good']} equivalent", **line),
-        "open": Patch(**_FILLED["open"], label=f"{SIGNS['open']} undecided", **line),
-        "untested": Patch(**_FILLED["untested"], label=f"{SIGNS['untested']} not tested", **line),
+    meanings = {
+        "a": f"better or higher: {a}",
+        "b": f"better or higher: {b}",
+        "both": "now one, now the other",
+        "good": "equivalent",
+        "open": "undecided",
+        "untested": "not tested",
     }
-    return [mark for look, mark in marks.items() if look in looks]
+    return [_mark(look, meaning) for look, meaning in meanings.items() if look in looks]
+
+
+def _mark(look: str, meaning: str) -> Patch:
+    """Return the entry of a look in the legend."""
+    label = f"{SIGNS[look]} {meaning}"
+    if look in _FILLED:
+        return _FILLED[look].applied(Patch(label=label))
+    return Patch(color=tint(_SIDES[look], _STRONG) if look in _SIDES else GREY, label=label)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
+from exparity.core.plain import as_float, as_mapping, as_text
 from exparity.costs.forecast import totals
 from exparity.data import DATASETS
 from exparity.methods import METHODS
@@ -81,9 +82,9 @@ def _prompts(context: Context) -> Content | None:
         if origin.artefact != "predictions" or mass is None:
             continue
         ids = (origin.dataset, origin.model, origin.seed)
-        template = origin.parameters["prompt"]["template"]
+        template = as_text(as_mapping(origin.parameters["prompt"])["template"])
         is_low = bool(origin.facts.get("flags"))
-        runs.append(_PromptedRun(*ids, template, mass, is_low, deviating.get(ids)))
+        runs.append(_PromptedRun(*ids, template, as_float(mass), is_low, deviating.get(ids)))
     marked = any(run.is_low or run.stands_out for run in runs)
     return Content({"rows": runs, "outlying": OUTLYING}, unfolded=marked) if runs else None
 

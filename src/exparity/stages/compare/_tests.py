@@ -166,7 +166,7 @@ def _adjusted(
 ) -> dict[tuple[str, str], AtEqualCovariates]:
     """Return the gaps of a cell at equal covariates, by pair of groups."""
     measured, *_ = cell.quantities.values()
-    low, high = cell.metadata.get("bounds", (-np.inf, np.inf))
+    low, high = cell.metadata.bounds or (-np.inf, np.inf)
     gaps = adjusted_gaps(
         measured.shown,
         texts,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @undisturbed()
 @checked
 def load_classifier(
-    checkpoint: Any,
+    checkpoint: object,
     device: str = "auto",
     precision: Precision = "fp32",
     *,
@@ -124,6 +124,13 @@ def load_classifier(
         label=label,
     )
     function_options = FunctionOptions(classes=classes, mask=mask, max_calls=max_calls)
+    return _classifier_of(checkpoint, model_options, function_options)
+
+
+def _classifier_of(
+    checkpoint: Any, model_options: ModelOptions, function_options: FunctionOptions
+) -> Classifier:
+    """Return the classifier of a folder, of loaded objects or of a function of texts."""
     if isinstance(checkpoint, Classifier):
         _check_loaded(checkpoint, model_options, function_options)
         return checkpoint
@@ -132,7 +139,8 @@ def load_classifier(
             f"{type(checkpoint).__name__}: give its function of texts: load_classifier("
             "model.predict_proba, classes=[...])"
         )
-    if callable(checkpoint) and (classes is not None or is_function(checkpoint)):
+    has_classes = function_options.classes is not None
+    if callable(checkpoint) and (has_classes or is_function(checkpoint)):
         reason = "is for models; a function of texts runs as it is, so leave it out"
         model_options.refuse(reason)
         return from_function(checkpoint, function_options)
@@ -140,7 +148,7 @@ def load_classifier(
     if isinstance(checkpoint, str | Path):
         function_options.refuse(reason, "classes", "mask")  # a folder may refer to a function
         name = str(checked_value(checkpoint, str | Path, "checkpoint"))
-        return from_checkpoint(name, model_options, max_calls=max_calls)
+        return from_checkpoint(name, model_options, max_calls=function_options.max_calls)
     function_options.refuse(reason)
     return from_objects(checkpoint, model_options)
 

@@ -260,23 +260,12 @@ def attribute(
     Tokens of a prompt get 0. ``rows`` are embeddings that were moved; ``answers`` receives what the
     model writes. More at :class:`MethodBatch`.
     """
-    from exparity.engine.preflight import check_asks_only, check_targets, check_writes
-
     if not encodings:
         return []
     call = origins[0]
     entry = METHODS.get(call.method)
-    check_asks_only(classifier, entry, METHODS)
-    check_writes(classifier, entry)
+    _check_applies(entry, classifier, targets, training)
     options = complete(method_options(entry), call.params, f"method {call.method}")
-    check_targets(targets, classifier.n_classes)
-    if entry.facts.needs_training:
-        if training is None:
-            raise InputError(
-                f"method {call.method}: works with the texts that the model was trained on; give "
-                "`training`, a pair of these texts and their class indices"
-            )
-        check_targets(training.labels, classifier.n_classes, "training text")
     batch = MethodBatch(
         classifier=classifier,
         encodings=tuple(map(guarded, encodings)),
@@ -301,6 +290,28 @@ def attribute(
     return classifier.run_by_precision(
         batch.token_ids, lambda chosen, places: _scores(entry, batch.part(chosen, places), options)
     )
+
+
+def _check_applies(
+    entry: Entry[MethodFacts],
+    classifier: Classifier,
+    targets: IntArray,
+    training: Training | None,
+) -> None:
+    """Refuse a method that cannot work with a classifier, these classes or this training split."""
+    from exparity.engine.preflight import check_asks_only, check_targets, check_writes
+
+    check_asks_only(classifier, entry, METHODS)
+    check_writes(classifier, entry)
+    check_targets(targets, classifier.n_classes)
+    if not entry.facts.needs_training:
+        return
+    if training is None:
+        raise InputError(
+            f"method {entry.id}: works with the texts that the model was trained on; give "
+            "`training`, a pair of these texts and their class indices"
+        )
+    check_targets(training.labels, classifier.n_classes, "training text")
 
 
 def _scores(

@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -44,7 +44,7 @@ from exparity.metrics._messages import messages_of
 from exparity.metrics.batch import MetricBatch as MetricBatch
 from exparity.metrics.batch import normalised
 from exparity.metrics.facts import MetricFacts
-from exparity.metrics.foresight import Foresight, design_of
+from exparity.metrics.foresight import Design, Foresight, design_of
 from exparity.metrics.foresight import foresights as foresights_of
 from exparity.types import Falls, FloatArray, first_stray, guarded, locked
 
@@ -248,23 +248,12 @@ def evaluate_keyed(
     options = complete(metric_options(entry), params, f"metric {metric}")
     if not explanations:
         return np.zeros(0)
-    for explanation in explanations:
-        if not explanation.content_mask.any():
-            raise InputError(f"explanation of {explanation.text!r}: all tokens are special")
+    _check_content(explanations)
     needs = entry.facts.needs
-    size = len(explanations)
     if needs in MARKS:
-        if needs == "counterfactual":
-            explanations = [replace(e, rationale=e.changed_words) for e in explanations]
-        arrays = word_arrays(explanations, options.pop("attribution"))
-        return _values(entry, options, size, *map(locked, arrays))
+        return _by_words(entry, options, explanations)
     if needs == "messages":
-        if cohort is None:
-            cohort = Cohort([e.target for e in explanations], keys, [""] * size)
-        places, messages = messages_of(explanations, keys, cohort, options.pop("share"))
-        values = np.full(size, np.nan)
-        values[places] = _values(entry, options, len(places), messages)
-        return values
+        return _by_messages(entry, options, explanations, keys, cohort)
     over = options.pop("normalise_over", "sequence")
     unit = options.pop("unit", "token")
     with_units = [(e, e.units(unit)) for e in explanations]
@@ -273,7 +262,7 @@ def evaluate_keyed(
         return _foreseen(entry, options, explanations, foresights, unit)
     if needs == "attributions":
         masks = [e.content_mask[units.first] for e, units in with_units]
-        return _values(entry, options, size, locked(pad(scores)), locked(pad(masks)))
+        return _values(entry, options, len(masks), locked(pad(scores)), locked(pad(masks)))
     model, explained = _checked_model(classifier, explanations, entry)
     batch = MetricBatch(
         model,
@@ -285,15 +274,54 @@ def evaluate_keyed(
         notes=Counter() if notes is None else notes,
         unit=unit,
     )
-
     if needs == "foresight":
-        computed = model.run_by_precision(
-            batch.token_ids,
-            lambda chosen, places: foresights_of(
-                batch.part(chosen, places), design_of({**options, "unit": unit})
-            ),
-        )
+        computed = _foresights(model, batch, design_of({**options, "unit": unit}))
         return _foreseen(entry, options, batch.explanations, computed, unit)
+    return _by_model(entry, options, model, batch, falls)
+
+
+def _check_content(explanations: Sequence[Explanation]) -> None:
+    """Refuse explanations of special tokens alone."""
+    for explanation in explanations:
+        if not explanation.content_mask.any():
+            raise InputError(f"explanation of {explanation.text!r}: all tokens are special")
+
+
+def _by_words(
+    entry: Entry[MetricFacts], options: dict[str, Any], explanations: Sequence[Explanation]
+) -> FloatArray:
+    """Score explanations by how far they mark the words of a rationale, or those that change."""
+    if entry.facts.needs == "counterfactual":
+        explanations = [replace(e, rationale=e.changed_words) for e in explanations]
+    arrays = word_arrays(explanations, options.pop("attribution"))
+    return _values(entry, options, len(explanations), *map(locked, arrays))
+
+
+def _by_messages(
+    entry: Entry[MetricFacts],
+    options: dict[str, Any],
+    explanations: Sequence[Explanation],
+    keys: Sequence[str],
+    cohort: Cohort | None,
+) -> FloatArray:
+    """Score explanations by the words that they name, of all texts together; NaN of others."""
+    size = len(explanations)
+    if cohort is None:
+        cohort = Cohort([e.target for e in explanations], keys, [""] * size)
+    places, messages = messages_of(explanations, keys, cohort, options.pop("share"))
+    values = np.full(size, np.nan)
+    values[places] = _values(entry, options, len(places), messages)
+    return values
+
+
+def _by_model(
+    entry: Entry[MetricFacts],
+    options: Mapping[str, object],
+    model: Classifier,
+    batch: MetricBatch,
+    falls: dict[int, Falls] | None,
+) -> FloatArray:
+    """Score explanations by a metric that runs the model; ``falls`` receives what it averages."""
 
     def run(chosen: Classifier, places: list[int]) -> FloatArray:
         part = batch.part(chosen, places)
@@ -309,6 +337,14 @@ def evaluate_keyed(
         return values
 
     return np.array(model.run_by_precision(batch.token_ids, run))
+
+
+def _foresights(model: Classifier, batch: MetricBatch, design: Design) -> list[Foresight]:
+    """Return what the classifier does where parts of each text are left out."""
+    return model.run_by_precision(
+        batch.token_ids,
+        lambda chosen, places: foresights_of(batch.part(chosen, places), design),
+    )
 
 
 def _foreseen(

@@ -89,62 +89,99 @@ def finetune(
     if training.epochs or model_spec.init == "scratch":
         _require_classes(training_set)
     torch.manual_seed(derive_seed(seed, "finetune", "weights"))
-    specs = [prompt.model_copy(update={"template": t}) for t in templates] if prompt else []
-    if prompt is not None and not specs:
-        specs = [prompt]
-    texts: Sequence[str | tuple[str, str]] = [e.pair or e.text for e in examples]
-    if specs and model_spec.init == "scratch":  # each prompt with its answer
-        texts = [
-            spec.template.replace(TEXT, e.text) + spec.words[training_set.labels[e.label]]
-            for e in examples
-            for spec in specs
-        ]
+    specs = _trained_prompts(prompt, templates)
+    texts = _texts_read(training_set, specs if model_spec.init == "scratch" else [])
+    is_trained = training.epochs > 0
     model, tokenizer = build_model(
-        model_spec,
-        training_set.labels,
-        texts,
-        trained=training.epochs > 0,
-        placement=placement,
+        model_spec, training_set.labels, texts, trained=is_trained, placement=placement
     )
     head = head_of(model.config)
-    if check is not None and prompt is None and training.epochs:
+    if check is not None and prompt is None and is_trained:
         few = few_of([len(example.all_words) for example in examples])
         check(model, tokenizer, [texts[place] for place in few])
     if prompt is not None:
         head.bind(prompt, tokenizer)
-    if training.lora and training.epochs and prompt is None:
-        raise InputError(
-            "training.lora: would leave a new classification head as it is; take head: "
-            "label_words, or train the weights"
-        )
-    if training.epochs:
+    if is_trained:
+        _check_adapters(training, prompt)
         apply_scheme(model, model_spec.scheme)
-    adapted = add_adapters(model, training.lora) if training.lora and training.epochs else None
+    adapted = add_adapters(model, training.lora) if training.lora and is_trained else None
     tokenizer.model_max_length = min(
         input_limit(model, tokenizer), training.max_length or tokenizer.model_max_length
     )
     trained = head.trained(model, scratch=model_spec.init == "scratch")
     if is_spread(model):  # which moves to no single device
         return Trained(model, tokenizer, [], head)
+    _check_divisible(training, trained)
+    if train_together is not None and is_trained:
+        train_together()
+    loop = TrainingLoop(trained, tokenizer, training, seed, state, device, team)
+    history = _fit(loop, training_set, _encoder(model, tokenizer, specs, seed))
+    model = model if adapted is None else merge_adapters(adapted)
+    return Trained(model, tokenizer, history, head)
+
+
+def _trained_prompts(prompt: PromptSpec | None, templates: Sequence[str]) -> list[PromptSpec]:
+    """Return the prompts that a model is trained with: one for each template, or its own."""
+    if prompt is None:
+        return []
+    return [prompt.model_copy(update={"template": t}) for t in templates] or [prompt]
+
+
+def _texts_read(
+    training_set: TrainingSet, answered: Sequence[PromptSpec]
+) -> Sequence[str | tuple[str, str]]:
+    """Return the texts that a model reads: the examples', or each in these prompts, answered."""
+    if not answered:
+        return [example.pair or example.text for example in training_set.examples]
+    return [
+        spec.template.replace(TEXT, example.text) + spec.words[training_set.labels[example.label]]
+        for example in training_set.examples
+        for spec in answered
+    ]
+
+
+def _check_adapters(training: TrainingSpec, prompt: PromptSpec | None) -> None:
+    """Refuse adapters under a new head, which would stay random."""
+    if training.lora and prompt is None:
+        raise InputError(
+            "training.lora: would leave a new classification head as it is; take head: "
+            "label_words, or train the weights"
+        )
+
+
+def _check_divisible(training: TrainingSpec, trained: torch.nn.Module) -> None:
+    """Refuse several processes for a loss that is no mean over examples."""
     if training.processes > 1 and not getattr(trained, "divisible", True):
         raise InputError(
             "training.processes: the loss of this model's batch is no mean over its examples, so "
             "that it cannot be trained in parts; leave it out"
         )
-    if train_together is not None and training.epochs:
-        train_together()
-    loop = TrainingLoop(trained, tokenizer, training, seed, state, device, team)
-    if specs:
-        prompts = [Prompt.of(spec, tokenizer) for spec in specs]
-        encode = partial(_prompted, tokenizer, prompts, seed)
-    else:
-        encode = partial(_encode, tokenizer, token_types(model) is not None)
-    weighted = zip(encode(examples), training_set.weights.tolist(), strict=True)
+
+
+def _fit(
+    loop: TrainingLoop,
+    training_set: TrainingSet,
+    encode: Callable[[Sequence[Example]], list[Item]],
+) -> list[EpochRecord]:
+    """Train on weighted examples to the end, and return the history."""
+    weighted = zip(encode(training_set.examples), training_set.weights.tolist(), strict=True)
     items = [item._replace(weight=weight) for item, weight in weighted]
     history = loop.fit(items, encode(training_set.held_out), training_set.per_epoch)
     loop.finish()
-    model = model if adapted is None else merge_adapters(adapted)
-    return Trained(model, tokenizer, history, head)
+    return history
+
+
+def _encoder(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerFast,
+    specs: Sequence[PromptSpec],
+    seed: int,
+) -> Callable[[Sequence[Example]], list[Item]]:
+    """Return what encodes examples: as plain texts, or in prompts where there are any."""
+    if specs:
+        prompts = [Prompt.of(spec, tokenizer) for spec in specs]
+        return partial(_prompted, tokenizer, prompts, seed)
+    return partial(_encode, tokenizer, token_types(model) is not None)
 
 
 def _prompted(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 import numpy as np
 
@@ -277,6 +277,15 @@ EVALUATORS = (
 )
 
 
+class Instance(TypedDict):
+    """A text of a corpus with its tokens and the marks of each class."""
+
+    text: str
+    tokens: list[str]
+    rationale: list[list[int]]
+    label: int
+
+
 @dataclass
 class Dataset:
     """A corpus with rationales: ``dataset[i]`` is the i-th text of the test split.
@@ -294,14 +303,14 @@ class Dataset:
     def __len__(self) -> int:
         return self.len()
 
-    def __getitem__(self, index: int) -> dict[str, Any]:
+    def __getitem__(self, index: int) -> Instance:
         return self.get_instance(index)
 
     def len(self, split_type: str = "test") -> int:
         """Return the number of texts of a split."""
         return len(self._examples(split_type))
 
-    def get_instance(self, idx: int, split_type: str = "test") -> dict[str, Any]:
+    def get_instance(self, idx: int, split_type: str = "test") -> Instance:
         """Return the text, its tokens, the rationale of each class, and the label.
 
         A rationale has a mark for each content token. People marked words for the label alone, so
@@ -315,7 +324,7 @@ class Dataset:
         rationales: list[list[int]] = [[] for _ in range(self._n_classes)]
         if marks:
             rationales[example.label] = [marks[word] for word in words if word is not None]
-        tokens = self.tokenizer.convert_ids_to_tokens(encoded["input_ids"])
+        tokens = [*self.tokenizer.convert_ids_to_tokens(encoded["input_ids"])]
         return {"text": text, "tokens": tokens, "rationale": rationales, "label": example.label}
 
     @property

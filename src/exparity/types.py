@@ -24,6 +24,8 @@ BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 Split = Literal["train", "test"]
 Guarded = TypeVar("Guarded")
+Item = TypeVar("Item", bound=np.generic)
+"""Kind of the items of an array."""
 
 SPECIAL_WORD = -1
 """Word index of a token that belongs to no word ([CLS], [SEP], <s>, ...)."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from exparity.core.errors import InputError
 from exparity.explanations.markup import token_texts
-from exparity.types import BoolArray, Encoding, FloatArray, IntArray
+from exparity.types import BoolArray, Encoding, FloatArray, IntArray, Item
 
 
 def of_words(encoding: Encoding, scores: FloatArray) -> FloatArray:
@@ -96,7 +95,7 @@ def of_pieces(encoding: Encoding, pieces: Sequence[str], scores: FloatArray) -> 
     return shared(owners, scores)
 
 
-def laid_on(mask: BoolArray, values: NDArray[Any], elsewhere: float | bool) -> NDArray[Any]:
+def laid_on(mask: BoolArray, values: NDArray[Item], elsewhere: float | bool) -> NDArray[Item]:
     """Lay (…, k) values on the k tokens under a (t,) mask, and a constant elsewhere: (…, t)."""
     laid = np.full((*values.shape[:-1], len(mask)), elsewhere, dtype=values.dtype)
     laid[..., mask] = values

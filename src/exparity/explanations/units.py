@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from exparity.core.errors import InputError
 from exparity.core.grouping import grouped
-from exparity.types import BoolArray, Encoding, FloatArray, IntArray, Parts, Text
+from exparity.types import BoolArray, Encoding, FloatArray, IntArray, Item, Parts, Text
 
 Unit = Literal["token", "word", "sentence", "spans"]
 """A token; a word; a sentence, see :func:`sentences`; or one of the dataset's own spans."""
@@ -63,7 +63,7 @@ class Units:
         counts = np.bincount(self.unit_of_token, minlength=len(self))
         return np.asarray((values / counts)[self.unit_of_token], dtype=np.float64)
 
-    def on_tokens(self, values: NDArray[Any]) -> NDArray[Any]:
+    def on_tokens(self, values: NDArray[Item]) -> NDArray[Item]:
         """Give each token the value of its unit: (..., u) to (..., t)."""
         return values if self.are_tokens else values[..., self.unit_of_token]
 

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any
 
 from pydantic import BeforeValidator
 
@@ -36,7 +35,7 @@ def sorted_options(
     *,
     also: Iterable[str] = (),
     settled: Mapping[str, str],
-) -> tuple[dict[str, Any], dict[str, object]]:
+) -> tuple[dict[str, object], dict[str, object]]:
     """Return which options a constructor takes, and which a call, by their signatures.
 
     Args:

@@ -188,7 +188,7 @@ def captum(
 
 def _arguments(
     algorithm: str, options: Options, unit: str
-) -> tuple[dict[str, Any], dict[str, Any]]:
+) -> tuple[dict[str, object], dict[str, object]]:
     """Return the options of an algorithm's class and of its ``attribute``, as it takes them."""
     import captum.attr
     from captum._utils.models import linear_model
@@ -311,7 +311,7 @@ class _Run:
         kind: Callable[..., Any],
         function: Callable[[torch.Tensor], torch.Tensor],
         constructor: Mapping[str, object],
-        arguments: dict[str, Any],
+        arguments: dict[str, object],
     ) -> torch.Tensor:
         """Return the (t, h) values of one text."""
         if "baselines" in self.parameters:

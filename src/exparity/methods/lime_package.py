@@ -74,7 +74,7 @@ def lime_package(batch: MethodBatch, *, options: Mapping[str, object] = {}) -> l
     with within("method lime_package: "):
         constructor, call = _arguments(options)
         absent = _absent_rows(batch, constructor)
-    removes = constructor.get("bow", True)
+    removes = bool(constructor.get("bow", True))
     features = [_features(batch, text, same=removes) for text in range(len(batch))]
     masked = None if removes else MaskedTexts(batch.classifier, batch.rows, absent)
 
@@ -119,7 +119,7 @@ def lime_package(batch: MethodBatch, *, options: Mapping[str, object] = {}) -> l
     return explained_side_by_side(explain, answer, generators)
 
 
-def _arguments(options: Options) -> tuple[dict[str, Any], dict[str, Any]]:
+def _arguments(options: Options) -> tuple[dict[str, object], dict[str, object]]:
     """Return the options of the explainer's class and of its call, as it takes them."""
     import sklearn.linear_model
     from lime.lime_text import LimeTextExplainer
@@ -139,7 +139,7 @@ def _arguments(options: Options) -> tuple[dict[str, Any], dict[str, Any]]:
     return constructor, call
 
 
-def _absent_rows(batch: MethodBatch, constructor: dict[str, Any]) -> list[torch.Tensor] | None:
+def _absent_rows(batch: MethodBatch, constructor: dict[str, object]) -> list[torch.Tensor] | None:
     """Return the (t, h) rows that replace absent tokens, and have lime write a mark for them."""
     classifier = batch.classifier
     token = constructor.pop("mask_string", None)

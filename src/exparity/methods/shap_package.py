@@ -115,7 +115,8 @@ def shap_package(
         owners = np.repeat(list(questions), [len(masks) for masks in questions.values()])
         on_tokens: list[BoolArray] = []
         for text, masks in questions.items():
-            on_tokens.extend(batch.units[text].on_tokens(masks))
+            masks_on_tokens = batch.units[text].on_tokens(masks)
+            on_tokens.extend(masks_on_tokens)
         ends = np.cumsum([len(masks) for masks in questions.values()])[:-1]
         return np.split(masked.probabilities(owners, on_tokens), ends)
 
@@ -147,7 +148,7 @@ def shap_package(
     return explained_side_by_side(explain, answer, generators)
 
 
-def _arguments(algorithm: str, options: Options) -> tuple[dict[str, Any], dict[str, Any]]:
+def _arguments(algorithm: str, options: Options) -> tuple[dict[str, object], dict[str, object]]:
     """Return the options of an explainer's class and of its call, as it takes them."""
     import shap
 
@@ -157,7 +158,7 @@ def _arguments(algorithm: str, options: Options) -> tuple[dict[str, Any], dict[s
         options, algorithm, kind, call, also=_UNNAMED.get(algorithm, ()), settled=_SETTLED
     )
     if algorithm in _GAME and "link" in constructor:
-        name = constructor["link"]
+        name = str(constructor["link"])
         require_known(name, ("identity", "logit"), f"{algorithm}: link: no '{name}'")
         constructor["link"] = getattr(shap.links, name)
     return constructor, call_options
@@ -205,8 +206,8 @@ def _of_game(
     algorithm: str,
     predict: Callable[[object], Outputs],
     masker: _Units,
-    constructor: dict[str, Any],
-    call: dict[str, Any],
+    constructor: dict[str, object],
+    call: dict[str, object],
 ) -> FloatArray:
     """Return the (u, c) values of an explainer of functions of masks."""
     import shap
@@ -228,8 +229,8 @@ def _of_table(
     algorithm: str,
     predict: Callable[[object], Outputs],
     n_features: int,
-    constructor: dict[str, Any],
-    call: dict[str, Any],
+    constructor: dict[str, object],
+    call: dict[str, object],
 ) -> FloatArray:
     """Return the (u, c) values of an explainer of tables, whose one background row is absence."""
     import shap

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from exparity.explanations import Explanation
-from exparity.types import BoolArray, FloatArray, IntArray
+from exparity.types import BoolArray, FloatArray, IntArray, Item
 
 Attribution = Literal["absolute", "positive"]
 
 
-def pad(rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def pad(rows: Sequence[NDArray[Item]]) -> NDArray[Item]:
     """Stack vectors of different length to (n, t), padded at the end with 0 or False."""
     width = max(len(row) for row in rows)
     stacked = np.zeros((len(rows), width), dtype=rows[0].dtype)
@@ -75,7 +75,8 @@ def word_arrays(
         values = np.abs(values) if attribution == "absolute" else np.maximum(values, 0.0)
         rationale = explanation.rationale
         size = int(owners.max(initial=0)) + 1 if rationale is None else len(rationale)
-        scores.append(np.bincount(owners, weights=values, minlength=size))
+        sums = np.bincount(owners, weights=values, minlength=size)
+        scores.append(np.asarray(sums, dtype=np.float64))
         marks.append(np.zeros(size, dtype=bool) if rationale is None else np.asarray(rationale))
         words.append(np.ones(size, dtype=bool))
     return pad(scores), pad(marks), pad(words)

@@ -158,10 +158,15 @@ def add_adapters(model: PreTrainedModel, lora: Mapping[str, int]) -> LoraModel:
     from peft import LoraConfig
     from peft.tuners.lora import LoraModel
 
-    settings: dict[str, Any] = {"r": lora["rank"], "lora_alpha": lora.get("alpha", _ALPHA)}
-    settings |= {"target_modules": "all-linear", "lora_dropout": 0.0, "bias": "none"}
+    settings = LoraConfig(
+        r=lora["rank"],
+        lora_alpha=lora.get("alpha", _ALPHA),
+        target_modules="all-linear",
+        lora_dropout=0.0,
+        bias="none",
+    )
     with warnings.catch_warnings(action="ignore"):  # of layers that are kept transposed, GPT-2's
-        return LoraModel(model, LoraConfig(**settings), "default")
+        return LoraModel(model, settings, "default")
 
 
 def merge_adapters(tuned: LoraModel | PeftModel) -> PreTrainedModel:

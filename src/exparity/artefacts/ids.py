@@ -1,4 +1,4 @@
-"""What names an artefact and a job: the ids of its cell; and what an artefact says of itself."""
+"""Ids of the cell of an artefact or a job, and facts that an artefact states of itself."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Ids(dict[str, str | int]):
 
 
 class Provenance(dict[str, object]):
-    """What an artefact says of itself, by name; what most readers need are attributes as well."""
+    """Facts that an artefact states of itself, by name; most readers need the attributes alone."""
 
     @property
     def ids(self) -> Ids:
@@ -61,7 +61,7 @@ class Provenance(dict[str, object]):
 
     @property
     def parameters(self) -> Mapping[str, object]:
-        """What its rows depend on."""
+        """Facts that its rows depend on."""
         return as_mapping(self["parameters"])
 
     @property

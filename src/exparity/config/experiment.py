@@ -52,7 +52,7 @@ OF_METRICS = {
     "foresight": "foresight",
     "predictions": "messages",
 }
-"""What a metric needs that reads an artefact, of those that only some metrics read."""
+"""Needs of metrics that read an artefact which only some metrics read."""
 _FROM_CELL = {"metric_id": ("metric-id", "metric"), "machine": ("threads", "threads")}
 """Arguments that a job is given because its function has them: their flag and their value's id."""
 _HELD_OF_TABLE = 25

@@ -42,7 +42,7 @@ def check_before_jobs(experiment: Experiment) -> None:
 
 
 def _check_methods(experiment: Experiment) -> None:
-    """Check the options of methods whose library says which ones it knows, overrides included."""
+    """Check options of methods by the options that their library knows, overrides included."""
     checked: set[str] = set()
     for cell in experiment.cells("explanations"):
         method = experiment.methods[cell.method]

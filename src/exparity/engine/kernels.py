@@ -56,7 +56,7 @@ def available(dtype: torch.dtype = torch.float32) -> bool:
 
 
 class Size(NamedTuple):
-    """What the kernel of a linear layer depends on, besides the number of rows.
+    """Facts that decide on the kernel of a linear layer, besides the number of rows.
 
     Attributes:
         inputs: units that it reads.
@@ -105,7 +105,7 @@ def route(size: Size, narrow: bool, threads: int) -> Route:
 
 
 class _Linear(Protocol):
-    """What is read of a linear layer."""
+    """Facts read of a linear layer."""
 
     @property
     def weight(self) -> torch.Tensor: ...

@@ -16,7 +16,7 @@ from exparity.types import BoolArray, FloatArray, IntArray
 
 
 class MaskedTexts:
-    """Texts as rows of embeddings, any of which may be replaced by the row of an absent token.
+    """Texts as rows of embeddings; the row of an absent token may replace any of them.
 
     Masking works on rows and never on text or ids, so that it also serves moved embeddings, and the
     model sees exactly the rows that are asked for. Rows and their replacements are (t, h). If

@@ -26,7 +26,7 @@ def is_function(source: object) -> bool:
 
 
 class Objects(NamedTuple):
-    """What a pair or a pipeline holds; nothing is copied.
+    """Contents of a pair or a pipeline; nothing is copied.
 
     Attributes:
         model: the model of transformers, with its adapters in place.

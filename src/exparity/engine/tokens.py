@@ -32,7 +32,7 @@ class TokenEmbeddings:
 
     @property
     def lock(self) -> RLock:
-        """What a thread holds while it runs models."""
+        """State of a thread while it runs models."""
         return MODELS
 
     @one_at_a_time

@@ -28,7 +28,7 @@ _kept: dict[str, Classifier] | None = None
 
 
 class Rest(NamedTuple):
-    """What is left to do of a job, and the model to do it with.
+    """The rest of a job, and the model to do it with.
 
     Attributes:
         model: the model of the job; None where it needs none.

@@ -9,7 +9,7 @@ from types import FrameType
 
 
 class Stopped(BaseException):
-    """The job was told to end; no ``Exception``, so that nothing on the way holds it up."""
+    """The job has to end; no ``Exception``, so that nothing on the way holds it up."""
 
     exit_code = 128 + signal.SIGTERM
 

@@ -14,7 +14,7 @@ from exparity.types import IntArray, Text, locked
 
 
 class Cohort(NamedTuple):
-    """What is known of the texts that are scored together, one of each a text.
+    """Facts of the texts that are scored together, one of each a text.
 
     Attributes:
         decisions: class that the classifier predicts.

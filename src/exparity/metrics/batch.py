@@ -97,7 +97,7 @@ class MetricBatch:
         return tuple(locked(e.content_mask[units.first]) for e, units in pairs)
 
     def left(self, index: int, stays: BoolArray) -> IntArray:
-        """Return the token ids of a text of which the units under a (u,) mask stay."""
+        """Return the token ids of a text that keeps the units under a (u,) mask."""
         mask: BoolArray = self.units[index].on_tokens(stays)
         return self.token_ids[index][mask]
 

@@ -102,7 +102,7 @@ def presence_of(words: Sequence[frozenset[str]]) -> FloatArray | csr_array:
 
 
 class Lessons(NamedTuple):
-    """What a student learns from.
+    """Data that a student learns from.
 
     Attributes:
         presence: (n, v) 1 where a message has a word.

@@ -1,4 +1,4 @@
-"""What a classifier does when parts of a text are left out, which explanations are to foresee.
+"""Outputs of a classifier for texts with parts left out, which explanations are to foresee.
 
 The parts are drawn from the text alone, so that one pass serves every method, metric and control.
 """
@@ -50,7 +50,7 @@ def design_of(options: Mapping[str, Any]) -> Design:
 
 
 class Foresight(NamedTuple):
-    """What a classifier does with a text of n units.
+    """Outputs of a classifier for a text of n units.
 
     Attributes:
         left_out: (k, n) True for the units that a draw leaves out; each leaves out equally many.

@@ -87,7 +87,7 @@ class CellComparison:
 
     @cached_property
     def claims(self) -> Sequence[Claim]:
-        """What the study's text says of such shares."""
+        """Shares by the study's text."""
         return claims_of(self.study, self.matches)
 
     @property

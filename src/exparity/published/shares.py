@@ -79,7 +79,7 @@ class RunShares:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a text says of a share of runs, and what the tables of the same study say.
+    """A share of runs by the text of a study, and by its tables.
 
     Attributes:
         section: where it is said.

@@ -112,7 +112,7 @@ class Value:
 
 @dataclass(frozen=True)
 class StudyFacts:
-    """What the file of a study says, beside its tables of values.
+    """Facts of a study's file, beside its tables of values.
 
     Attributes:
         reference: authors, title and where to find it.

@@ -1,4 +1,4 @@
-"""What stages and analyses compare: scores of a model, and the quantities that are made of them.
+"""Scores of a model, and the quantities that stages and analyses compare.
 
 Their inputs are read and checked here, too, so that all of them refuse the same files.
 """

@@ -1,4 +1,4 @@
-"""What the predictions of each training of a model say of its classifier."""
+"""Facts about the classifier of each training of a model, from its predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What classifiers do with texts when parts are left out, as the stage foresee has written it."""
+"""Outputs of classifiers for texts with parts left out, as the stage foresee writes them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ForesightRow:
 
     @property
     def foresight(self) -> Foresight:
-        """What the classifier does with the text."""
+        """Outputs of the classifier for the text."""
         shape = len(self.falls), self.n_units
         masks = np.unpackbits(np.array(self.masks, dtype=np.uint8), count=shape[0] * shape[1])
         left_out = locked(masks.astype(bool).reshape(shape))

@@ -16,7 +16,7 @@ class Quantity:
     """Values of a cell's texts that are compared between groups: its scores, or their excess.
 
     Attributes:
-        values: (n,) by scale, of which the first is shown; None is the scale of what has no other.
+        values: (n,) by scale, the shown one first; None is the scale of a quantity without others.
     """
 
     values: Mapping[Scale | None, FloatArray]

@@ -27,9 +27,9 @@ from exparity.types import BoolArray, FloatArray, IntArray
 AND = " & "
 """Text between the values of a group by several attributes."""
 EVERY = "all groups"
-"""What is compared where every two groups by all attributes are."""
+"""Name of the comparisons of every two groups by all attributes."""
 QUANTITIES = ("score", "excess", "skill")
-"""What is compared: scores, what they exceed chance by, and that over what there is to reach."""
+"""Quantities: scores, their excess over chance, and the excess over the best possible one."""
 DRAWS = 1000
 """Random orders that stand for an expectation without a formula."""
 

@@ -130,7 +130,7 @@ class Scores:
 
     @property
     def metadata(self) -> Provenance:
-        """That of a scores artefact, which names dataset, model and groups."""
+        """Metadata of a scores artefact, which names dataset, model and groups."""
         return self.cells[0].metadata
 
     @property

@@ -178,7 +178,7 @@ def _size(row: VerdictRow) -> str:
 
 @dataclass(frozen=True)
 class Measured:
-    """What the first sentence of the page names.
+    """Names in the first sentence of the page.
 
     Attributes:
         models, datasets: their names, or how many there are.

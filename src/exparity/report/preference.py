@@ -11,7 +11,7 @@ from exparity.stats.effect import better_group
 
 @dataclass(frozen=True)
 class Preference:
-    """How a gap is told; each is followed by the name of the favoured group, or precedes it.
+    """Words for a gap; the name of the favoured group precedes or follows them.
 
     Attributes:
         texts: after "GROUP texts".

@@ -109,7 +109,7 @@ class RemedyLine:
 
 @dataclass(frozen=True)
 class TemperatureLine:
-    """What a temperature by group does, as a table shows it.
+    """Effect of a temperature by group, as a table shows it.
 
     Attributes:
         place: dataset, and model where there are several.

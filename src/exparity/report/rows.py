@@ -31,7 +31,7 @@ class VerdictRow(AmongRight, GroupFacts, GapSources, Rooms, ScaleTests, Omnibus,
         metric_kind, metric_direction: facts of the metric; None where unknown.
         better_group: the group with the better values; None where there is none.
         stands: whether the cell is judged by this quantity.
-        headline: whether its verdict is told first.
+        headline: whether its verdict comes first.
         witness: what its metric asks, if that is a witness.
         verdict, verdict_strict: ids of the verdict by either correction; None without one.
         verdict_right: the verdict among the texts that are predicted rightly.
@@ -96,7 +96,7 @@ class VerdictRow(AmongRight, GroupFacts, GapSources, Rooms, ScaleTests, Omnibus,
 
     @property
     def rank(self) -> str:
-        """What it is told as, where it stands; see :data:`exparity.stats.verdicts.RANKS`."""
+        """Its rank, if it counts; see :data:`exparity.stats.verdicts.RANKS`."""
         return rank_of(vars(self))
 
 

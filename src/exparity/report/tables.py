@@ -48,7 +48,7 @@ class Cell(SeedCounts):
 
     @property
     def quantity(self) -> str:
-        """What the cell stands on; its score without a verdict."""
+        """The quantity that counts for the cell; its score without a verdict."""
         return "score" if self.standing is None else self.standing.quantity
 
     @property

@@ -23,12 +23,12 @@ NOT_TESTED = "not tested"
 NOT_ASKED = "–"
 _OPEN = (UNDECIDED, NOT_TESTED, NOT_ASKED)
 _MOST_NAMED = 4
-"""Methods that are named; of more, their number is told."""
+"""Most methods that are named; of more, the sentence gives the number."""
 
 
 @dataclass(frozen=True)
 class WitnessTable:
-    """What the witnesses say of the methods on one dataset and model.
+    """Verdicts of the witnesses on the methods, for one dataset and model.
 
     Attributes:
         place: dataset, and model where there are several.
@@ -43,7 +43,7 @@ class WitnessTable:
     metrics: Mapping[str, str]
 
     def sentence(self) -> str:
-        """Return what they agree on, and of which methods they say different things."""
+        """Return on which methods they agree, and on which they differ."""
         agreed: dict[str, list[str]] = {}
         parted: list[str] = []
         waiting: list[str] = []

@@ -225,7 +225,7 @@ class Scoring:
 
     @cached_property
     def _options(self) -> dict[str, object]:
-        """Options of the metric, with the mean length of rationales where that is asked for.
+        """Options of the metric, with the mean length of rationales where it needs that.
 
         It is that of the whole test split: a part of it, or a sample, has another.
         """

@@ -1,6 +1,6 @@
 """Stage foresee: what a classifier does with the test texts when parts of them are left out.
 
-It is asked once for a training; every explanation of it is then compared with the answers.
+It answers once for a training; all its explanations are then compared with the answers.
 """
 
 from __future__ import annotations

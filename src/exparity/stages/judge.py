@@ -98,7 +98,7 @@ def judge_cells(
 
 
 class _Change(NamedTuple):
-    """What a row of a debiasing artefact is of, and the change of |d|."""
+    """A row of a debiasing artefact, and its change of |d|."""
 
     dataset: str
     model: str

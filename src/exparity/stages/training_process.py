@@ -1,4 +1,4 @@
-"""A training in several processes: what each is told, and what it runs.
+"""A training in several processes: the options and the code of each.
 
 The processes write the snapshots of the training, and the stage goes on from the last one.
 """

@@ -1,4 +1,4 @@
-"""What else two groups differ in, beside their explanations, and their gap among some texts."""
+"""Differences of two groups beside their explanations, and their gap among some texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from exparity.types import FloatArray, Row
 LEAST_CEILING = 0.2
 """Mean ceiling of a group below which there is hardly anything for explanations to foresee."""
 UNLIKE_CEILINGS = 0.05
-"""Difference of the ceilings of two groups from which readers are told."""
+"""Smallest difference of the ceilings of two groups that the report names."""
 NO_ROOM = "no_room"
 CEILINGS_DIFFER = "ceilings_differ"
 
@@ -65,7 +65,7 @@ def among_right(row: Row) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class GroupFacts:
-    """What two groups differ in beside their explanations; mean over trainings, NaN where unknown.
+    """Differences of two groups beside their explanations; mean over trainings, NaN where unknown.
 
     Attributes:
         certainty_d: d of the probability of the true class, first minus second group.
@@ -84,7 +84,7 @@ class GroupFacts:
 
     @property
     def ceiling_flags(self) -> list[str]:
-        """What readers must know of the ceilings."""
+        """Flags of ceilings that differ."""
         ceilings = np.array([self.ceiling_a, self.ceiling_b])
         flags = [NO_ROOM] if (ceilings < LEAST_CEILING).any() else []
         if abs(self.ceiling_a - self.ceiling_b) >= UNLIKE_CEILINGS:

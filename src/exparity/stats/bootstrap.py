@@ -40,7 +40,7 @@ class Mean(NamedTuple):
 
     @classmethod
     def over(cls, values: FloatArray, units: IntArray, n_units: int) -> Mean:
-        """Return the mean of (n,) values, of which ``units`` names the unit."""
+        """Return the mean of (n,) values; ``units`` names the unit of each."""
         sums = np.bincount(units, values, n_units).astype(np.float64)
         return cls(sums, np.bincount(units, minlength=n_units).astype(np.float64))
 
@@ -140,7 +140,7 @@ def percentile_interval(
 
 
 class _Drawn:
-    """A distribution of which there are draws; undefined ones are left out."""
+    """A distribution of draws; undefined ones are left out."""
 
     def __init__(self, draws: FloatArray) -> None:
         self._draws = draws[~np.isnan(draws)]
@@ -158,7 +158,7 @@ class _Drawn:
 
 
 class _Expanded:
-    """A distribution close to a normal one, of which the first four cumulants are known.
+    """A distribution close to a normal one, with its first four cumulants.
 
     Edgeworth's series gives its distribution function, Cornish and Fisher's its quantiles.
     """

@@ -9,7 +9,7 @@ from exparity.stats.flags import FLAGS
 
 
 class Flagged(Protocol):
-    """What has flags, such as a test."""
+    """An object with flags, such as a test."""
 
     @property
     def flags(self) -> Sequence[str]:

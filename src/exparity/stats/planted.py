@@ -1,4 +1,4 @@
-"""What a study would have found: known worsenings of explanations that are known to be good."""
+"""Planted gaps: the share of known worsenings of explanations that a study would have found."""
 
 from __future__ import annotations
 

@@ -22,11 +22,11 @@ Kind = Literal["method", "mean", "debiasing", "temperature"]
 """Another ``method`` for the group; the ``mean`` of two; a classifier trained with ``debiasing``,
 for all groups; a ``temperature`` for each group, which changes scores and no explanation."""
 FEWEST_TRAININGS = 2
-"""Trainings below which another training is not told from another classifier."""
+"""Fewest trainings that tell a better classifier from a lucky training."""
 
 
 class Instead(NamedTuple):
-    """What a method may be replaced by.
+    """A replacement of a method.
 
     Attributes:
         kind: what it is.
@@ -44,7 +44,7 @@ class Instead(NamedTuple):
 
 @dataclass(frozen=True)
 class Remedy:
-    """What to do for the group that a method serves worst.
+    """A remedy for the group that a method serves worst.
 
     What is reported is of the half of the matched sets that chose nothing. Gain and gaps are
     positive where the remedy is better, and where the other group is.
@@ -103,7 +103,7 @@ class Remedy:
 
 
 class Choice(NamedTuple):
-    """What half of the texts choose.
+    """The choice of half of the texts.
 
     Attributes:
         method: the method as it is.

@@ -31,14 +31,14 @@ that are smaller, a tie counting half; what any increasing change of its probabi
 counted, the ``score`` itself is compared with that of the reference, or with the ``ideal``, the
 best possible one."""
 LEAST_ROOM = 0.05
-"""Smallest mean room of a group, where it is a share, of which there is skill."""
+"""Smallest mean room of a group that has skill, where the room is a share."""
 LITTLE_ROOM = 0.1
 """Room below which there is little to tell of a text, and difference in it that is flagged."""
 MOST_UNEQUAL = 3.0
 """Ratio of the mean rooms of two groups above which a scale cannot tell of a gap between them: in
 one of them little is at stake on it."""
 UNLIKE_COUNTS = 0.5
-"""Size of d of the number of units that count from which readers are told."""
+"""Smallest |d| of the number of units that count that the report names."""
 _COUNTED_DIGITS = 9  # what follows is rounding, and would be a large d of equal numbers
 _NO_SIZE: Scale = "probability"
 """Scale that does not say how small a gap is, where two others do: certainty alone moves it."""

@@ -25,7 +25,7 @@ from exparity.types import BoolArray, FloatArray
 
 Source = Literal["chance", "room", "explanations"]
 SOURCES: tuple[Source, ...] = get_args(Source)
-"""What a gap comes from, in the order of the parts."""
+"""Sources of a gap, in the order of the parts."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class GapSources(GapParts):
 
 
 class Divided(NamedTuple):
-    """What the scores of one training are made of, (n,) each, in the metric's unit.
+    """Parts of the scores of one training, (n,) each, in the metric's unit.
 
     Attributes:
         score: m.
@@ -78,7 +78,7 @@ def gap_sources(
     """Divide the gap between two groups, first minus second, over all trainings.
 
     The intervals are those of the crossed test of each part, whose values are linearised (the
-    infinitesimal jackknife). Where a group has no room in some training, only chance is told.
+    infinitesimal jackknife). Where a group has no room in some training, only chance is known.
 
     Args:
         trainings: scores, gains and rooms of the n texts in each training, NaN where undefined.

@@ -51,7 +51,7 @@ class Verdict:
         sentence_of_one: template of what it says of a single classifier; empty if it says nothing.
         tone: ``good``, ``bad`` or ``open``: whether groups are shown to be treated alike.
         is_gap: whether it counts as a gap.
-        favours: whether it says which group is favoured.
+        favours: whether it names the favoured group.
         settles: whether no further training is needed for it.
         claims: claims that must all hold: :data:`CLAIMS`, which are significant; ``guarded``, a gap
             that is large without the training of the largest one, too; ``no_scale_differs``, for
@@ -110,9 +110,9 @@ def judge(
 ) -> list[dict[str, object]]:
     """Give every cell its verdict, corrected for how many cells its family has.
 
-    A family holds what is told together: cells that stand and come first, those that stand beside
-    them, descriptions, and of the rest each quantity by itself; see :func:`standing`. Cells that
-    nobody reads a verdict of would otherwise lower the bar for the others.
+    A family holds what readers see together: cells that stand and come first, those that stand
+    beside them, descriptions, and each quantity of the rest by itself; see :func:`standing`. Cells
+    that nobody reads a verdict of would otherwise lower the bar for the others.
 
     Each claim is corrected apart from the others, and holds where its corrected p-value is at most
     α times :data:`SHARE_OF_CLAIM`: a cell may be called equivalent or gapped, and either may be
@@ -151,7 +151,7 @@ def is_description(row: Row) -> bool:
 
 
 def _part_of(row: Row) -> str:
-    """Return what rows of one family share: they are told together, or of one quantity."""
+    """Return what rows of one family share: their rank, or their quantity."""
     quantity = quantity_of(row)
     if not row.get("stands"):
         return quantity
@@ -172,7 +172,7 @@ WITNESSES: Mapping[str, str] = {
 classifier without half of a text, and without the words that are named; a reader of these words;
 and the people, or the rules behind the data, that marked words."""
 RANKS = ("headline", "beside", "description")
-"""What standing verdicts are told as, in this order; see :func:`rank_of`."""
+"""Ranks of standing verdicts, in the order of the report; see :func:`rank_of`."""
 STANDING = ("skill", "excess", "score")
 """Quantities of a cell, the most informative about its explanations first."""
 
@@ -181,7 +181,7 @@ def standing(rows: Sequence[Row]) -> list[dict[str, object]]:
     """Return rows with ``stands``: whether each is the first of :data:`STANDING` of its cell.
 
     The quantities of random explanations, whose names begin with ``random_``, are cells of their
-    own. ``headline`` says which of the standing rows are told first: those of metrics of the kind
+    own. ``headline`` marks the standing rows that come first: those of metrics of the kind
     :data:`HEADLINE`, or all but descriptions where a method has none. ``witness`` is the one of
     :data:`WITNESSES` that the metric asks; None of other kinds.
     """
@@ -205,7 +205,7 @@ def standing(rows: Sequence[Row]) -> list[dict[str, object]]:
 
 
 def rank_of(row: Row) -> str:
-    """Return which of :data:`RANKS` a standing row of a method is told as."""
+    """Return the rank of a standing row of a method, one of :data:`RANKS`."""
     if row["headline"]:
         return "headline"
     return "description" if is_description(row) else "beside"

@@ -35,7 +35,7 @@ from exparity.report.verdicts import (
 )
 
 _FIRST = 3
-"""Steps that are told first."""
+"""Most steps that come first."""
 
 
 class PartlyExplained(NamedTuple):

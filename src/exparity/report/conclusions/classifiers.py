@@ -18,7 +18,7 @@ from exparity.report.gather import Study
 from exparity.report.rows import ClassifierBias, VerdictRow
 
 _CLEAR = 0.05
-"""Difference of two shares that is told, where most trainings show it with certainty."""
+"""Smallest difference of two shares that is named, where most trainings show it."""
 _NAMED = 3
 """Groups of which each is named; of more, the two ends are."""
 
@@ -52,7 +52,7 @@ class Service:
 
     @property
     def sentence(self) -> str:
-        """What is said of it."""
+        """The sentence on it."""
         ordered = sorted(self.shares, key=lambda group: -self.shares[group])
         percent = {group: f"{100 * self.shares[group]:.0f} of 100" for group in ordered}
         if len(ordered) <= _NAMED:

@@ -40,7 +40,7 @@ _FORESIGHT = (
     "all, 1 fully)?"
 )
 _MOST_NAMED = 4
-"""Methods that are named for one verdict; of more, their number is told."""
+"""Most methods that are named for one verdict; of more, the sentence gives the number."""
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,12 @@ from exparity.report.verdicts import any_tested, is_gap
 _DRAWN = 12
 """Gaps that are drawn."""
 _FEW = 6
-"""Gaps that are told beside the largest."""
+"""Most gaps that are named beside the largest."""
 
 
 @dataclass(frozen=True)
 class DividedGap:
-    """A gap in scores and what it comes from, towards the group of the higher scores.
+    """A gap in scores and its sources, towards the group of the higher scores.
 
     Attributes:
         study: the study.
@@ -75,7 +75,7 @@ class DividedGap:
 
     @property
     def sentence(self) -> str:
-        """What is said of it."""
+        """The sentence on the gap."""
         row = self.row
         higher = row.group_a if row.estimate > 0 else row.group_b
         study = self.study

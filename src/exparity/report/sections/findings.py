@@ -1,4 +1,4 @@
-"""What follows the five answers in words: cautions, what was not tested, and counts of verdicts."""
+"""Words after the five answers: cautions, untested comparisons, and counts of verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the scores of a cell are made of: chance, room and skill, for the sources of their gaps."""
+"""Chance, room and skill of the scores of a cell, for the sources of their gaps."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from exparity.metrics.foresight import Design
 from exparity.report.conclusions import conclusions_of, in_lines
-from exparity.report.conclusions.advice import partly_explained
+from exparity.report.conclusions.advice import next_steps, partly_explained
 from exparity.report.conclusions.classifiers import Service
 from exparity.report.conclusions.explanations import Place
 from exparity.report.context import Context
@@ -354,3 +354,33 @@ def test_what_would_not_have_been_found_is_said_there_too(foreseen):
 
 def test_where_nothing_was_planted_nothing_is_said_of_it(study):
     assert "planted" not in answers_of(study)[GAPS].text
+
+
+@pytest.mark.parametrize(
+    ("strengths", "steps"),
+    [
+        ({"x": 1.0}, ["Compare on other texts, in which every class has texts of each group."]),
+        (
+            {"x": 1.0, "y": 0.0, "z": 0.3},
+            [
+                "Compare on other texts than those of x, in which every class has texts of each "
+                "group.",
+                "Compare within classes on z, since label and group go together: a click on a "
+                "result in the section Disparity shows the difference at equal class.",
+            ],
+        ),
+        ({"x": 0.0, "y": 0.0}, []),
+    ],
+)
+def test_advice_on_label_and_group_names_the_datasets_that_it_is_about(strengths, steps):
+    study = SimpleNamespace(
+        standing=[], accuracies=[], bias=[], judged=[], verdicts={}, models={}, pairs=[],
+        run="training", statistics=SimpleNamespace(threshold=0.2),
+        dependence={name: {"test": strength} for name, strength in strengths.items()},
+        display=lambda kind, name: name,
+    )  # fmt: skip
+    context = SimpleNamespace(study=study, origins=[], found_by=lambda analysis: {})
+    answer = next_steps(context)
+    told = " ".join([answer.text, *answer.more])
+    assert [step for step in steps if step in told] == steps
+    assert told.count("Compare ") == len(steps)

@@ -94,14 +94,7 @@ def _steps(
         yield "Improve the classifier for the group that it serves worse."
     if not any_tested(standing):
         yield from untested_changes(standing)
-    dependence = max(strongest_dependence(study).values(), default=0.0)
-    if dependence >= INSEPARABLE:
-        yield "Compare on other texts, in which every class has texts of each group."
-    elif dependence >= DEPENDENT:
-        yield (
-            "Compare within classes, since label and group go together: a click on a result in "
-            "the section Disparity shows the difference at equal class."
-        )
+    yield from _about_labels(study)
     yield from remedies
     largest = _largest_gap(standing)
     if largest is not None:
@@ -114,6 +107,33 @@ def _steps(
             f"{again if study.one_training else ''}"
         )
     yield from _about_open_cells(study, standing, partly)
+
+
+def _about_labels(study: Study) -> Iterator[str]:
+    """Yield what to compare where label and group go together, with datasets if there are more."""
+    dependence = strongest_dependence(study)
+    inseparable = [name for name, strength in dependence.items() if strength >= INSEPARABLE]
+    dependent = [
+        name for name, strength in dependence.items() if DEPENDENT <= strength < INSEPARABLE
+    ]
+    if inseparable:
+        names = _some_of(study, inseparable)
+        than = f" than those of {names}" if names else ""
+        yield f"Compare on other texts{than}, in which every class has texts of each group."
+    if dependent:
+        names = _some_of(study, dependent)
+        where = f" on {names}" if names else ""
+        yield (
+            f"Compare within classes{where}, since label and group go together: a click on a "
+            "result in the section Disparity shows the difference at equal class."
+        )
+
+
+def _some_of(study: Study, datasets: Sequence[str]) -> str:
+    """Return the names of some datasets; nothing where they are all."""
+    if len(datasets) == len(study.dependence):
+        return ""
+    return joined([study.display("dataset", name) for name in datasets])
 
 
 def _largest_gap(standing: Sequence[VerdictRow]) -> VerdictRow | None:

@@ -281,12 +281,37 @@ def p_of_typical_gap(total, v, n_seeds, rms, upper):
     return float(np.clip(p, 0, 1).max())
 
 
-def crossed(a, b, paired):
-    """Return the test of a gap between (s, n) values of two groups."""
+def known_of(a, b, paired):
+    """Return the values of trainings and texts that have some, and the variances of their gap."""
     rows = np.isfinite(a).any(axis=1) & np.isfinite(b).any(axis=1)
     a = a[rows][:, np.isfinite(a[rows]).any(axis=0)]
     b = b[rows][:, np.isfinite(b[rows]).any(axis=0)]
-    v = variances_of(a - b) if paired else variances_of(a, b)
+    return a, b, variances_of(a - b) if paired else variances_of(a, b)
+
+
+def interval_of_typical_gap(total, v):
+    """Return the ends of R: what is refuted as its upper, and as its lower, bound at half of α."""
+    level = (1 - CONFIDENCE) / 2
+    scale = np.sqrt(total + v.v_seeds + v.v_texts + v.v_cells)
+    ends = []
+    for upper in (True, False):
+
+        def beyond(log_rms, upper=upper):
+            p = p_of_typical_gap(total, v, v.n_seeds, np.exp(log_rms), upper=upper)
+            return np.log(max(p, 1e-300)) - np.log(level)
+
+        low = np.log(1e-9 * scale)
+        high = np.log(100 * scale)
+        if beyond(low) * beyond(high) > 0:
+            ends.append(0.0)  # no R is refuted as a bound from above, or every one from below
+        else:
+            ends.append(np.exp(optimize.brentq(beyond, low, high, xtol=1e-12, rtol=1e-12)))
+    return ends
+
+
+def crossed(a, b, paired):
+    """Return the test of a gap between (s, n) values of two groups."""
+    a, b, v = known_of(a, b, paired)
     spread = [np.nanvar(part, axis=1, ddof=1).mean() for part in (a, b)]
     sd = np.sqrt(np.mean(spread))
     errors = errors_of(v)
@@ -298,6 +323,7 @@ def crossed(a, b, paired):
     half = critical(1 - CONFIDENCE, errors)
     square = v.gap**2 + (v.n_seeds - 1) * (v.v_seeds - v.v_cells) - errors.second
     return {
+        "total": total,
         "variances": v,
         "n_seeds": v.n_seeds,
         "mean_a": np.nanmean(a),
@@ -383,6 +409,10 @@ def rows_of(dataset, study):
                 prefix = "random_" if method == METHODS[-1] else ""
                 ids = {"dataset": dataset, "method": method, "metric": metric}
                 stands = {"quantity": prefix + quantity, "stands": quantity == quantities[-1]}
+                low, high = interval_of_typical_gap(row.pop("total"), row["variances"])
+                row |= {"rms_low": low / row["pooled_sd"], "rms_high": high / row["pooled_sd"]}
+                if quantity == "score":
+                    row |= sources_of(study, metric, method)
                 row |= {**ids, **stands, **facts_of(study, metric)}
                 row["flags"] = flags_of(study, row, method)
                 among_right = {k: v for k, v in among_right.items() if k in row} | ids | stands
@@ -410,8 +440,54 @@ def _tested(study, metric, quantity, method, chosen):
     return on_all_scales(tests)
 
 
-def _between_groups(study, values, metric):
-    """Return the crossed test of (s, n) values."""
+def sources_of(study, metric, method):
+    """Return the parts of a gap in scores, with intervals: chance, room and explanations.
+
+    A part is a function of the groups' mean gains and rooms, and a text's value is its derivative
+    by these times what the text has. Functions are of degree one, so that the difference of the
+    groups' mean values is the part.
+    """
+    if metric == "forward_simulation":
+        return {}
+    score = study.values[f"{metric}/score/{method}"]
+    gain = study.values[f"{metric}/excess/{method}"]
+    has_room = "skill" in QUANTITIES[metric]
+    if has_room:
+        in_units = study.values[f"gain/probability/{method}"]
+        gain = np.where(np.isfinite(in_units), in_units, gain)
+        room = study.values[f"room/probability/{method}"]
+    sides = study.is_first, ~study.is_first
+    values = {"chance": score - gain}
+    if has_room:
+        values |= {name: np.full_like(score, np.nan) for name in ("room", "explanations")}
+        for t, (m, g, r) in enumerate(zip(score, gain, room, strict=True)):
+            known = np.isfinite(m + g + r)
+            values["chance"][t] = np.where(known, m - g, np.nan)
+            rooms = [r[known & side].mean() for side in sides]
+            skills = [g[known & side].mean() / r[known & side].mean() for side in sides]
+            room_gap = rooms[0] - rooms[1]
+            skill_gap = skills[0] - skills[1]
+            for side, sign, b, skill in zip(sides, (1, -1), rooms, skills, strict=True):
+                cell = known & side
+                # Of S̄ ΔB and B̄ ΔS, what a text's gain and room add by the means of its group.
+                by_gain = room_gap / (2 * b)
+                by_room = sign * np.mean(skills) - room_gap * skill / (2 * b)
+                values["room"][t, cell] = sign * (by_gain * g[cell] + by_room * r[cell])
+                by_gain = sign * np.mean(rooms) / b
+                by_room = skill_gap / 2 - sign * np.mean(rooms) * skill / b
+                values["explanations"][t, cell] = sign * (by_gain * g[cell] + by_room * r[cell])
+    columns = {}
+    for name, of_texts in values.items():
+        a, b, paired = _aligned(study, of_texts)
+        _, _, v = known_of(a, b, paired)
+        half = critical(1 - CONFIDENCE, errors_of(v))
+        columns[f"gap_{name}"] = v.gap
+        columns |= {f"gap_{name}_low": v.gap - half, f"gap_{name}_high": v.gap + half}
+    return columns
+
+
+def _aligned(study, values):
+    """Return the (s, n) values of both groups, sets side by side, and whether there are sets."""
     first = study.is_first
     paired = (study.sets >= 0).all()
     order = np.argsort(study.sets, kind="stable") if paired else np.arange(len(first))
@@ -421,6 +497,14 @@ def _between_groups(study, values, metric):
         is_whole = np.isfinite(a) & np.isfinite(b)
         a = np.where(is_whole, a, np.nan)
         b = np.where(is_whole, b, np.nan)
+    return a, b, paired
+
+
+def _between_groups(study, values, metric):
+    """Return the crossed test of (s, n) values."""
+    a, b, paired = _aligned(study, values)
+    first = study.is_first
+    order = np.argsort(study.sets, kind="stable") if paired else np.arange(len(first))
     flags = ["missing_cells"] if np.isnan(values).any() else []
     if metric == "forward_simulation":
         units = study.n_units

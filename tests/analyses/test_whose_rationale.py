@@ -1,5 +1,7 @@
 """The analysis whose_rationale: planted raters, who mark the true words or others, and the page."""
 
+import re
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,6 +21,7 @@ from exparity.tools.show import _of_raters
 
 TEXTS, RATERS, WORDS = 60, 6, 12
 GROUPS = (("old", "north"), ("old", "south"), ("young", "north"), ("young", "south"))
+ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e]")
 STATISTICS = {"alpha": 0.05, "threshold": 0.2, "confidence": 0.95, "family": ["dataset"]}
 
 
@@ -184,6 +187,19 @@ def test_the_page_claims_no_more_than_what_would_have_been_found(tmp_path):
     largest = max(0.5 * row["pooled_sd"] for row in contrasts)
     (sentence,) = rater_sentences(powerful, study)
     assert f"gaps in skill of {largest:.2f} would have been found with 80 % power" in sentence
+
+
+def test_names_of_groups_are_text_on_the_page(tmp_path, monkeypatch):
+    name = "=cmd\x1b[31m\u202e</script>[bold]"
+    groups = [(name if age == "old" else age, place) for age, place in GROUPS]
+    monkeypatch.setattr(sys.modules[__name__], "GROUPS", groups)
+    rows, study = page_study(tmp_path, true=(1.0, 0.0))
+    page = page_of("whose_rationale", findings(rows, study), study)
+    (sentence,) = rater_sentences(rows, study)
+    assert "=cmd" in sentence
+    assert "=cmd" in page
+    assert "</script>" not in page
+    assert not ACTING.search(page)
 
 
 @pytest.mark.contract

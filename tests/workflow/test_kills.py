@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 import pyarrow.parquet as pq
 import pytest
+from data.tables import rows_of, write
 from held import held
 from support import TINY, is_gone, wait_until
 from workflow.conftest import copy_checkout
@@ -77,6 +78,22 @@ WITNESSES = {
     "controls": {"reference": {"enabled": True, "stages": 2}},
     "analyses": {"remedies": {}},
 }  # fmt: skip
+# People of two ages who marked words of the same texts.
+RATED = {
+    "datasets": {
+        "own": {
+            "use": "table",
+            "path": "own.jsonl",
+            "id": "id",
+            "rationale": "why",
+            "groups": [],
+            "raters": {"path": "raters.csv", "groups": ["age"], "label": "said"},
+        }
+    },
+    "training": {**TINY["training"], "epochs": 12, "learning_rate": 0.01},
+    "metrics": {"rationale_auprc": {}, "mass_accuracy": {}},
+    "analyses": {"whose_rationale": {"agreeing": True}},
+}
 # Explainers of other libraries on enough texts for several parts of the slow ones.
 PACKAGES = {
     "datasets": {"pairs_all": {"n_pairs": 100}},
@@ -101,8 +118,32 @@ def predict(texts):
     male = 0.1 + 0.8 * (sums % 17) / 17
     return np.column_stack([1 - male, male])
 """
+VERBS = ("breaks", "works")
 MEASURED = {"seconds", "model_seconds", "work_seconds", "cpu_seconds", "max_rss_mb", "bytes"}
 """Columns of what a run has taken."""
+
+
+def write_own_files(folder: Path) -> None:
+    """Write what a config may name: a function, and texts of a table with words that are marked."""
+    (folder / "box.py").write_text(BOX)
+    texts = rows_of(
+        60,
+        id=lambda i: f"t{i}",
+        text=lambda i: ["the", ["plain", "fine"][i % 3 > 0], "tool", str(i), VERBS[i % 2]],
+        label=(0, 1),
+        why=[[0, 0, 0, 0, 1]],
+    )
+    write(folder / "own.jsonl", texts)
+    marked = ([0, 0, 0, 0, 1], [0, 1, 1, 0, 0], [0, 1, 0, 0, 1])
+    answers = rows_of(
+        240,
+        id=lambda i: f"t{i // 4}",
+        rater=lambda i: f"{i % 4}-{i // 48}",
+        age=("old", "old", "young", "young"),
+        rationale=lambda i: list(marked[(i + i // 7) % 3]),
+        said=lambda i: str(i // 4 % 2),
+    )
+    write(folder / "raters.csv", answers)
 
 
 def jobs_of(run: forked.Run, stage: str) -> list[psutil.Process]:
@@ -258,8 +299,9 @@ def end_at_random(checkout, draw: random.Random, end: str, most: int) -> None:
         (3, ("KILL", "TERM", "INT"), TWO_KINDS),
         pytest.param(20, ("KILL", "TERM", "INT"), MORE_KINDS, marks=pytest.mark.exhaustive),
         pytest.param(2, ("KILL",), WITNESSES, marks=pytest.mark.exhaustive),
+        pytest.param(2, ("KILL",), RATED, marks=pytest.mark.exhaustive),
     ],
-    ids=["3", "20", "witnesses"],
+    ids=["3", "20", "witnesses", "raters"],
 )
 def test_a_run_that_is_ended_at_random_makes_what_an_undisturbed_one_makes(
     checkout, repository, tmp_path, kills, ends, kinds
@@ -268,7 +310,7 @@ def test_a_run_that_is_ended_at_random_makes_what_an_undisturbed_one_makes(
     undisturbed = copy_checkout(repository, tmp_path / "undisturbed")
     for copy in (undisturbed, checkout):
         copy.configure(**kinds)
-        (copy.root / "box.py").write_text(BOX)
+        write_own_files(copy.root)
     undisturbed.snakemake()
     expected = tables(undisturbed, "")
     draw = random.Random(kills)

@@ -1,6 +1,7 @@
 """Measure what the comparison of groups of raters calls a gap, by simulation.
 
 Usage: python benchmarks/raters.py [--runs N] [--texts N] [--only SETTING ...] [--data FOLDER]
+       [--model FOLDER]
 
 Words of a text have a weight. An explanation knows it with an error, part of which all trainings
 share. A rater marks a share of the words: those with the largest weights, which he, too, knows with
@@ -9,6 +10,9 @@ and each rater marks ten texts. What a setting names is of the second group alon
 shares of runs in percent in which p is at most 0.05: of average precision (score), of its excess
 over words in random order, and of skill; of the excess by a test that takes texts for the only
 sample (texts alone); then the mean gap in excess, and the share of raters in its variance.
+
+With --data, published sentences are explained instead: at random, or as many texts as --texts says
+by gradient × input of a language model in a folder, prompted as in ``language_model.py``.
 """
 
 from __future__ import annotations
@@ -18,16 +22,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from shared import simulated_means
+from shared import markdown, simulated_means
 
 from exparity.core.settings import DEFAULTS
 from exparity.data import DATASETS, load_dataset
+from exparity.data.fair_rationales import LABELS
 from exparity.data.files import DataSource
 from exparity.metrics import METRICS
-from exparity.quantities.raters import Rated, RatedTexts
+from exparity.quantities.raters import EVERY, Rated, RatedTexts
 from exparity.stats.crossed import crossed_tests
 from exparity.stats.raters import RatedPairs, rater_test, relative
-from exparity.types import BoolArray, FloatArray, IntArray
+from exparity.types import BoolArray, Example, FloatArray, IntArray
 
 ALPHA, TRAININGS, BATCH = 0.05, 3, 10
 ORDER = ("first", "second")
@@ -173,15 +178,86 @@ SETTINGS = {
 }
 
 
-def random_on_real(corpus: str, folder: Path, draws: int) -> None:
-    """Print what random explanations of published sentences score by group, and what is shown."""
+def published(corpus: str, folder: Path) -> tuple[dict[str, Example], RatedTexts]:
+    """Return the published sentences by their ids, and what raters marked."""
     source = DataSource(folder, download=False)
     options = {"corpus": corpus, "verify": False}
     loaded = load_dataset("fair_rationales", source, options)
     tests = {example.example_id: example for example in loaded if example.split == "test"}
     markings = DATASETS.get("fair_rationales").facts.markings
     assert markings is not None
-    rated = RatedTexts([Rated.of(m) for m in markings(source, tests, **options)], np.nan)
+    return tests, RatedTexts([Rated.of(m) for m in markings(source, tests, **options)], np.nan)
+
+
+def model_on_real(corpus: str, folder: Path, model: str, n_texts: int) -> None:
+    """Print how a language model's explanations agree with groups of raters who see its label."""
+    import language_model  # needs transformers
+
+    from exparity.methods import explain_many
+
+    tests, rated = published(corpus, folder)
+    ids = np.random.default_rng(0).permutation(sorted(tests))[:n_texts].tolist()
+    task = language_model.sentences(DataSource(folder, download=False), 2)
+    classifier = task.classifier(language_model.Model(model), "two-shot")
+    texts = [" ".join(tests[name].words) for name in ids]
+    found = explain_many(classifier, texts, None, {"gradient_x_input": {}})["gradient_x_input"]
+    explanations = dict(zip(ids, found, strict=True))
+    predicted = {name: LABELS[explanation.target] for name, explanation in explanations.items()}
+    right = np.mean([predicted[name] == LABELS[tests[name].label] for name in ids])
+    rows = [row for row in rated.rows if row.label == predicted.get(row.example_id)]
+    chosen = RatedTexts(rows, np.nan)
+    scores = chosen.scores(explanations, "rationale_auprc", "absolute")[None]
+    chance = chosen.chance("rationale_auprc")
+    print(f"{corpus}: {len(ids)} texts, {right:.0%} right, {len(rows)} pairs")
+    print(markdown(levels_of(chosen, scores, chance)))
+    print()
+    print(markdown(gaps_of(chosen, scores, chance)))
+
+
+def levels_of(
+    rated: RatedTexts, scores: FloatArray, chance: FloatArray
+) -> list[dict[str, str | int]]:
+    """Return score, chance and excess of each group of raters."""
+    groups = np.array(rated.groups)
+    rows: list[dict[str, str | int]] = []
+    for group in rated.order:
+        chosen = groups == group
+        score, random = np.nanmean(scores[:, chosen]), np.nanmean(chance[chosen])
+        rows.append(
+            {
+                "raters": group,
+                "pairs": int(chosen.sum()),
+                "score": f"{score:.3f}",
+                "random": f"{random:.3f}",
+                "excess": f"{score - random:+.3f}",
+            }
+        )
+    return rows
+
+
+def gaps_of(rated: RatedTexts, scores: FloatArray, chance: FloatArray) -> list[dict[str, str]]:
+    """Return the planned contrasts of skill, and the gaps that a single test finds."""
+    skill = relative(scores, chance, rated.pairs.groups)
+    rows = []
+    for sides in rated.comparisons():
+        if sides.compared == EVERY:
+            continue
+        test = rater_test(skill, rated.pairs, sides.first, sides.second, sides.names, DEFAULTS)
+        findable = test.minimal_detectable_effect * test.pooled_sd
+        rows.append(
+            {
+                "contrast": " − ".join(sides.names),
+                "gap in skill": f"{test.estimate:+.3f}",
+                "p": f"{test.p_mean:.2f}",
+                "found with 80 %": f"{findable:.2f}",
+            }
+        )
+    return rows
+
+
+def random_on_real(corpus: str, folder: Path, draws: int) -> None:
+    """Print what random explanations of published sentences score by group, and what is shown."""
+    _, rated = published(corpus, folder)
     chance = rated.chance("rationale_auprc")
     lengths, _ = rated.marked
     words = np.arange(lengths.max()) < lengths[:, None]
@@ -221,7 +297,11 @@ def main() -> None:
     parser.add_argument(
         "--data", type=Path, help="folder with fair_rationales: random explanations"
     )
+    parser.add_argument("--model", help="folder of a language model that is explained, with --data")
     options = parser.parse_args()
+    if options.model:
+        model_on_real("sst", options.data, options.model, options.texts)
+        return
     for corpus in ("sst", "dynasent") if options.data else ():
         random_on_real(corpus, options.data, options.runs)
     if options.data:

@@ -245,6 +245,15 @@ def judged_foresight(runs: Sequence[Run]) -> Judged:
     return _judged(rows, {"foreseen": tests})
 
 
+def judged_scores(
+    pairs: Sequence[tuple[FloatArray, FloatArray]], quantity: str = "score"
+) -> Judged:
+    """Judge scores (s, n_first) and (s, n_second) of each run as a study of one cell."""
+    tests = tests_of(pairs)
+    rows = [_row(number, quantity, test) for number, test in enumerate(tests)]
+    return _judged(rows, {quantity: tests})
+
+
 def _by_length(run: Run) -> CrossedTest:
     """Return the test of forward simulation within strata of the number of units."""
     first, second = run.values["foreseen"]

@@ -8,6 +8,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from sys import intern
@@ -162,24 +163,58 @@ def own_table(
         One example per row.
     """
     columns, by = _columns(locals())
+    _check_marks_of_pairs(text_b, rationale, rationale_b)
+    files = local_copies(path, revision, download=source.download)
+    path = path if isinstance(path, str) else ", ".join(path)
+    if files is None:
+        raise InputError(f"{path} is not here; {FETCH}")
+    rows = _rows_of(files, columns, by, path)
+    declared = _declared_classes(files, label) if labels is None else labels
+    listed = _listed(label, declared, by, groups)
+    rows, dropped = _complete(path, rows, listed, drop_incomplete)
+    _check_not_swapped(path, rows, label, text)
+    label_names = [listed[0].name(row) for row in rows]
+    group_names = _group_names(rows, listed[1:])
+    crossed = AND.join(by)
+    classes = _order(label, "labels", declared, label_names, rows)
+    order = _order(crossed, "groups", groups, group_names, rows) if by else ()
+    codes = map({name: i for i, name in enumerate(classes)}.__getitem__, label_names)
+    examples = list(map(partial(_example, separator=separator), rows, codes, group_names))
+    if rationale:
+        _check_is_marked(path, examples, rationale)
+    # With too many of either, splitting takes hours, and the table is refused anyway.
+    if split is None and test_share == 1:
+        examples = [replace(example, split="test") for example in examples]
+    elif split is None and len(order) <= MAX_GROUPS and len(classes) <= MAX_CLASSES:
+        examples = split_examples(examples, test_share=test_share, seed=split_seed, where=path)
+    return Loaded(examples, crossed, order, classes, dropped, labels_sorted=declared is None)
+
+
+def _check_marks_of_pairs(
+    text_b: str | None, rationale: str | None, rationale_b: str | None
+) -> None:
+    """Check that both texts of a pair are marked, or none."""
     if (rationale_b is None) != (text_b is None or rationale is None):
         raise InputError(
             "dataset table: mark both texts of a pair or none: `rationale_b` takes `text_b` and "
             "`rationale`, and these two take `rationale_b`"
         )
-    files = local_copies(path, revision, download=source.download)
-    path = path if isinstance(path, str) else ", ".join(path)
-    if files is None:
-        raise InputError(f"{path} is not here; {FETCH}")
+
+
+def _rows_of(
+    files: Sequence[Path], columns: Mapping[str, str], by: Sequence[str], path: str
+) -> list[_Row]:
+    """Return the numbered rows of all files, which ``path`` names; no rows are an error."""
     placed = [row for file in files for row in read_rows(file, [*columns.values(), *by])]
     if not placed:
         raise InputError(f"{path}: has no rows")
     digits = len(str(len(placed)))
     numbered = enumerate(placed, start=1)
-    rows = [_Row(*row, f"{number:0{digits}d}", columns) for number, row in numbered]
-    declared = _declared_classes(files, label) if labels is None else labels
-    listed = _listed(label, declared, by, groups)
-    rows, dropped = _complete(path, rows, listed, drop_incomplete)
+    return [_Row(*row, f"{number:0{digits}d}", columns) for number, row in numbered]
+
+
+def _check_not_swapped(path: str, rows: Sequence[_Row], label: str, text: str) -> None:
+    """Check that there are not many more classes than texts."""
     n_classes = _count_distinct(rows, label)
     n_texts = _count_distinct(rows, text)
     if n_classes > max(2 * n_texts, 10):
@@ -187,26 +222,12 @@ def own_table(
             f"{path}: {n_classes} classes in column '{label}', and {n_texts} different texts in "
             f"'{text}'; text and label seem to be swapped"
         )
-    label_names = [listed[0].name(row) for row in rows]
-    group_names = _group_names(rows, listed[1:])
-    crossed = AND.join(by)
-    classes = _order(label, "labels", declared, label_names, rows)
-    order = _order(crossed, "groups", groups, group_names, rows) if by else ()
-    index = {name: i for i, name in enumerate(classes)}
-    examples = [
-        _example(row, separator, index[class_name], group_name)
-        for row, class_name, group_name in zip(rows, label_names, group_names, strict=True)
-    ]
-    if rationale and all(example.rationale is None for example in examples):
-        raise InputError(
-            f"{path}: column '{rationale}' is empty in every row; leave `rationale` out"
-        )
-    # With too many of either, splitting takes hours, and the table is refused anyway.
-    if split is None and test_share == 1:
-        examples = [replace(example, split="test") for example in examples]
-    elif split is None and len(order) <= MAX_GROUPS and len(classes) <= MAX_CLASSES:
-        examples = split_examples(examples, test_share=test_share, seed=split_seed, where=path)
-    return Loaded(examples, crossed, order, classes, dropped, labels_sorted=declared is None)
+
+
+def _check_is_marked(path: str, examples: Sequence[Example], column: str) -> None:
+    """Check that a column marks words of some text."""
+    if all(example.rationale is None for example in examples):
+        raise InputError(f"{path}: column '{column}' is empty in every row; leave `rationale` out")
 
 
 def _count_distinct(rows: Sequence[_Row], column: str) -> int:
@@ -282,7 +303,7 @@ def _group_names(rows: Sequence[_Row], columns: Sequence[_Column]) -> list[str]:
     return names
 
 
-def _example(row: _Row, separator: str, label: int, group: str) -> Example:
+def _example(row: _Row, label: int, group: str, separator: str) -> Example:
     """Return the example of a complete row."""
     columns = row.columns
     match = columns.get("match")

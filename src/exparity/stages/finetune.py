@@ -94,18 +94,13 @@ def finetune_cell(
         InputError: bad data, model or training, or the folder holds anything else.
     """
     model_id = model_id or output.parent.name
-    specs = (
-        read_settings(ModelSpec, model, f"model {model_id}"),
-        read_settings(TrainingSpec, training, "training"),
-    )
+    specs = _specs(model, training, model_id)
     make_repeatable(machine.threads)
     prepared = read_prepared(data)
     interventions = _interventions(debias, counterfactuals)
     _check_classes(specs, prepared, model_id, is_prompted=bool(prompt))
     prompt_spec = _prompt_spec(prompt, prepared, model_id) if prompt else None
-    parameters = {**recorded(*specs), **interventions}
-    if prompt_spec:
-        parameters |= {"prompt": prompt_spec.all_values, "templates": list(templates)}
+    parameters = _parameters(specs, interventions, prompt_spec, templates)
     # The workflow passes digests of code and files with each intervention.
     code = [digest, *debias, {**counterfactuals}]
     code += [sha256_of(source_of(specs[0].predict))] if specs[0].predict else []
@@ -113,17 +108,7 @@ def finetune_cell(
     ids: dict[str, str | int] = {"dataset": prepared.dataset, "model": model_id, "seed": seed}
     snapshots = StateFolder(output.with_name(f"{output.name}.state"), key)
     placement = Placement.read(machine.device_map, machine.max_memory)
-    job = TrainingJob(
-        data=str(data),
-        model=specs[0].all_values,
-        training=specs[1].all_values,
-        seed=seed,
-        interventions=interventions,
-        prompt=None if prompt_spec is None else prompt_spec.all_values,
-        templates=templates,
-        state=str(snapshots.folder),
-        fingerprint=key,
-    )
+    job = TrainingJob.of(data, specs, seed, interventions, prompt_spec, templates, snapshots)
     with job_lock(output.with_name(f".{output.name}.lock")):
         if predictions.is_file() and _is_made_by(key, output):
             log.info("%s: is finished already", output)
@@ -140,6 +125,25 @@ def finetune_cell(
         predict(temporary, prepared, predictions, write, machine)
         _put_in_place(temporary, output, {**ids, "fingerprint": key})
         snapshots.clear()
+
+
+def _specs(
+    model: Mapping[str, object], training: Mapping[str, object], model_id: str
+) -> tuple[ModelSpec, TrainingSpec]:
+    """Return a model and its training, checked."""
+    spec = read_settings(ModelSpec, model, f"model {model_id}")
+    return spec, read_settings(TrainingSpec, training, "training")
+
+
+def _parameters(
+    specs: tuple[ModelSpec, TrainingSpec],
+    interventions: Mapping[str, object],
+    prompt: PromptSpec | None,
+    templates: Sequence[str],
+) -> dict[str, object]:
+    """Return what artefacts of a training record of how it was made."""
+    prompted = {"prompt": prompt.all_values, "templates": list(templates)} if prompt else {}
+    return {**recorded(*specs), **interventions, **prompted}
 
 
 def _trained(

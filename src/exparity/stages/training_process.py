@@ -64,6 +64,30 @@ class TrainingJob:
     plugins: Sequence[str] = field(default_factory=loaded_plugins)
     folders: Sequence[str] = field(default_factory=lambda: [*sys.path])
 
+    @classmethod
+    def of(
+        cls,
+        data: Path,
+        specs: tuple[ModelSpec, TrainingSpec],
+        seed: int,
+        interventions: Mapping[str, object],
+        prompt: PromptSpec | None,
+        templates: Sequence[str],
+        snapshots: StateFolder,
+    ) -> TrainingJob:
+        """Return the job of checked settings."""
+        return cls(
+            data=str(data),
+            model=specs[0].all_values,
+            training=specs[1].all_values,
+            seed=seed,
+            interventions=interventions,
+            prompt=None if prompt is None else prompt.all_values,
+            templates=templates,
+            state=str(snapshots.folder),
+            fingerprint=snapshots.fingerprint,
+        )
+
     @property
     def snapshots(self) -> StateFolder:
         """Snapshots of this training."""

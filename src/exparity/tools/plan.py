@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
@@ -67,11 +67,7 @@ def plan(
     examples = PlannedExamples(experiment)
     samples = planned_samples(experiment, examples)
     check_samples(samples, experiment.config.statistics.alpha)
-    results = Path(experiment.results)
-    for folder in sources:
-        if not folder.is_dir():
-            raise InputError(f"{folder}: no such folder; name a folder of results with --from")
-    known = {folder: read_finished(folder) for folder in (results, *sources)}
+    known = _finished_in(Path(experiment.results), sources)
     finished = [*chain.from_iterable(known.values())]
     kind = device or _device(experiment, finished)
     jobs = estimated(planned_jobs(experiment, examples), finished, kind)
@@ -79,21 +75,12 @@ def plan(
     n_tests = len([*experiment.tests()])
     n_compare = sum(job.stage == "compare" for job in jobs)
     say(f"{words}: {total.jobs:,} jobs, of which {total.finished:,} are finished")
-    for folder, folder_jobs in known.items():
-        if folder_jobs:
-            say(f"from {len(folder_jobs):,} finished jobs in {folder}")
+    _say_sources(known)
     say(f"\n{table([*stages, total])}")
-    n_counted = total.jobs + N_OTHER_JOBS
-    say(f"Snakemake says {n_counted:,}: it counts its rules cost, report and all as well")
-    one_seed = f"--config 'seeds=[{experiment.seeds[0]}]'"
-    if total.unknown == total.jobs:
-        say(f"\nNothing has been measured yet: run one seed, {one_seed}, and plan again")
-    elif missing := Counter(map(_work, (job for job in jobs if job.seconds is None))):
-        named = [f"{work} ({n:,})" for work, n in missing.most_common(_NAMED)]
-        if more := len(missing) - len(named):
-            named.append(f"{more} more")
-        say(f"\nUnknown, and not in any sum (+): {', '.join(named)}")
-        say(f"One seed, as a part of the run, measures it: {one_seed}, and plan again")
+    counted = f"{total.jobs + N_OTHER_JOBS:,}"
+    say(f"Snakemake says {counted}: it counts its rules cost, report and all as well")
+    nothing = total.unknown == total.jobs
+    _say_unknown(jobs, f"--config 'seeds=[{experiment.seeds[0]}]'", nothing=nothing)
     if n_tests:
         plural = "" if n_compare == 1 else "s"
         say(f"\n{n_tests:,} scores are tested, by {n_compare:,} job{plural} of `compare` in all")
@@ -102,19 +89,48 @@ def plan(
         worth = price_of(texts, price_per_text, seconds)
         calls = f"the function is asked about {texts:,} texts, roughly, by jobs to come"
         say(f"\n{model}: {calls}{worth}")
+    n_seeds = len(experiment.seeds)
+    taken = [at_trainings(jobs, n_seeds, count) for count in planned_numbers(experiment)]
     mark = "+" if total.unknown else ""
-    nothing = total.unknown == total.jobs
-    taken = [
-        at_trainings(jobs, len(experiment.seeds), count) for count in planned_numbers(experiment)
-    ]
     amounts = [(n, "unknown" if nothing else f"{hours(seconds)}{mark}") for n, seconds in taken]
     say(f"\n{trainings_text(experiment, samples, amounts)}")
     if profile:
-        flags = ["--snakefile", str(workflow_file("Snakefile")), "--profile", str(profile)]
-        flags += ["--configfile", *map(str, configfile)]
-        flags += ["--config", *config] if config else []
-        say(f"\nWith {profile}, of jobs that are not finished:")
-        say(f"\n{submissions_table(planned_submissions(flags))}")
+        flags = ["--configfile", *map(str, configfile), *(["--config", *config] if config else [])]
+        _say_submissions(profile, flags)
+
+
+def _finished_in(results: Path, sources: Sequence[Path]) -> dict[Path, list[JobCost]]:
+    """Return the finished jobs of each folder of results."""
+    for folder in sources:
+        if not folder.is_dir():
+            raise InputError(f"{folder}: no such folder; name a folder of results with --from")
+    return {folder: read_finished(folder) for folder in (results, *sources)}
+
+
+def _say_sources(known: Mapping[Path, Sequence[JobCost]]) -> None:
+    """Say how many finished jobs of each folder the estimate is from."""
+    for folder, folder_jobs in known.items():
+        if folder_jobs:
+            say(f"from {len(folder_jobs):,} finished jobs in {folder}")
+
+
+def _say_unknown(jobs: Sequence[JobCost], one_seed: str, *, nothing: bool) -> None:
+    """Say which jobs are in no sum, and which flags measure them; ``nothing`` is known so far."""
+    if nothing:
+        say(f"\nNothing has been measured yet: run one seed, {one_seed}, and plan again")
+    elif missing := Counter(map(_work, (job for job in jobs if job.seconds is None))):
+        named = [f"{work} ({n:,})" for work, n in missing.most_common(_NAMED)]
+        if more := len(missing) - len(named):
+            named.append(f"{more} more")
+        say(f"\nUnknown, and not in any sum (+): {', '.join(named)}")
+        say(f"One seed, as a part of the run, measures it: {one_seed}, and plan again")
+
+
+def _say_submissions(profile: Path, flags: Sequence[str]) -> None:
+    """Say what the profile of a cluster submits of a config that the flags name."""
+    run = ["--snakefile", str(workflow_file("Snakefile")), "--profile", str(profile), *flags]
+    say(f"\nWith {profile}, of jobs that are not finished:")
+    say(f"\n{submissions_table(planned_submissions(run))}")
 
 
 def _work(job: JobCost) -> str:

@@ -192,7 +192,9 @@ def test_no_text_is_asked_about_twice():
 
 def test_a_budget_is_kept_and_its_error_says_how_many_are_needed():
     predict = Recording()
-    with pytest.raises(InputError, match="max_calls 5: this needs 6 texts or more, of which 3"):
+    with pytest.raises(
+        InputError, match="max_calls 5: this needs 6 texts or more, and 3 were sent"
+    ):
         exparity.explain(box(predict, max_calls=5), PLAIN[0], 1, "occlusion")
     without_last, _, _ = PLAIN[0].rpartition(" ")
     assert predict.texts == [PLAIN[0], without_last, PLAIN[0]]  # nothing is asked in vain
@@ -226,7 +228,7 @@ def test_answers_by_chance_or_by_company_are_refused():
         return np.stack([1 - positive, positive], axis=1)
 
     for function in (by_chance, by_company):
-        with pytest.raises(ExparityError, match="when it is asked again, alone"):
+        with pytest.raises(ExparityError, match="when it is called with this text alone"):
             exparity.explain(box(function), PLAIN, 1, "occlusion")
 
 
@@ -241,7 +243,7 @@ def test_company_counts_also_where_one_text_is_explained(text):
         function = box(by_share)
         if knows_the_text:  # from a call of its own
             function.probabilities([function.encode([text])[0].token_ids])
-        with pytest.raises(ExparityError, match="when it is asked again, alone"):
+        with pytest.raises(ExparityError, match="when it is called with this text alone"):
             exparity.explain(function, [text], 1, "occlusion")
 
 

@@ -24,7 +24,7 @@ class TestCommand:
     def test_an_experiment_that_never_ran(self, here, run):
         code, out, _ = run("plan", "--configfile", "tiny.yaml")
         assert code == 0
-        assert out.startswith(f"tiny.yaml: {JOBS} jobs, of which 0 are finished\n")
+        assert out.startswith(f"tiny.yaml: {JOBS} jobs, 0 of them finished\n")
         assert "Nothing has been measured yet: " in out
         assert f"{N_METHODS * N_METRICS} scores are tested, by 1 job of `compare` in all" in out
         assert not (here / "results").exists()

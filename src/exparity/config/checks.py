@@ -147,7 +147,7 @@ def check_prompts(experiment: ResolvedConfig) -> None:
         if model not in prompted:
             continue
         if dataset not in prompts:
-            raise _lacking(model, ": is asked by", dataset, "prompts", f"write prompts.{dataset}")
+            raise _lacking(model, ": takes", dataset, "prompts", f"write prompts.{dataset}")
         templates = prompts[dataset].templates
         training = experiment.models[model].training
         for number in (*experiment.seeds, *map(as_int, as_list(training.get("templates") or ()))):

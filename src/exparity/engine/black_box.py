@@ -229,8 +229,9 @@ class BlackBox(Classifier):
             gap = float(np.abs(self._answer([text])[0] - first).max())
             if not gap <= _SAME_TOLERANCE:
                 raise ExparityError(
-                    f"predict gives other probabilities for {shown(text)} when it is asked again, "
-                    f"alone (by {gap:.2g}); make it answer each text by itself and without chance"
+                    f"predict gives other probabilities for {shown(text)} when it is called with "
+                    f"this text alone (by {gap:.2g}); make it answer each text by itself and "
+                    "without chance"
                 )
         self.is_compared = True
 
@@ -261,12 +262,12 @@ class BlackBox(Classifier):
         self._answers.update(zip(_keys(texts), answers, strict=True))
 
     def _spend(self, calls: int) -> None:
-        """Count texts before they are asked about; refuse more than the budget allows."""
+        """Count texts before they are sent; refuse more than the budget allows."""
         needed = self.calls + calls
         if self._max_calls is not None and needed > self._max_calls:
             raise InputError(
-                f"max_calls {self._max_calls}: this needs {needed} texts or more, of which "
-                f"{self.calls} were asked; raise it, take fewer texts, or have methods ask less"
+                f"max_calls {self._max_calls}: this needs {needed} texts or more, and "
+                f"{self.calls} were sent; raise it, take fewer texts, or have methods ask less"
             )
         self.calls = needed
 

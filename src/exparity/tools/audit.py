@@ -285,7 +285,7 @@ def _words(prompts: Sequence[str], words: Sequence[str], classes: Sequence[str])
     if not prompts and not words:
         return {}
     if not (prompts and words):
-        raise InputError("a language model is asked by --prompt and answers by --word; give both")
+        raise InputError("a language model needs --prompt and --word; give both")
     parted = [word.partition("=") for word in words]
     word_by_class = {name: text for name, _, text in parted}
     if (

@@ -74,7 +74,7 @@ def plan(
     *stages, total = totals(jobs)
     n_tests = len([*experiment.tests()])
     n_compare = sum(job.stage == "compare" for job in jobs)
-    say(f"{words}: {total.jobs:,} jobs, of which {total.finished:,} are finished")
+    say(f"{words}: {total.jobs:,} jobs, {total.finished:,} of them finished")
     _say_sources(known)
     say(f"\n{table([*stages, total])}")
     counted = f"{total.jobs + N_OTHER_JOBS:,}"

@@ -24,13 +24,14 @@ class TestJobs:
             "prepare": 1, "finetune": 2, "bias": 1, "explain": 2 * N_METHODS,
             "evaluate": 2 * CELLS, "compare": 1, "judge": 1,
             "negative_control": 2 * N_METRICS, "ranking": 1, "removal_limits": 2,
+            "positive_control": 1,
         }  # fmt: skip
 
     def test_numbers_of_examples(self, experiment):
         assert {job.stage: job.examples for job in jobs_of(experiment())} == {
             "prepare": 80, "finetune": 3 * 64, "bias": 16, "explain": 16, "evaluate": 16,
             "compare": 16, "judge": None, "negative_control": 5 * 16, "ranking": 16,
-            "removal_limits": 5 * 16,
+            "removal_limits": 5 * 16, "positive_control": 16,
         }  # fmt: skip
 
     def test_those_with_an_output_are_finished(self, experiment):

@@ -9,7 +9,7 @@ from exparity.stats.power import planned_typical_gaps
 REFUSED = refused_by(__file__)
 
 SUMMED = {"match": {"method": "ig", "model": "hub"}, "method": {"pooling": "sum"}}
-JOBS = 1 + 4 + N_METHODS + N_METHODS * N_METRICS + N_METRICS + 2
+JOBS = 1 + 5 + N_METHODS + N_METHODS * N_METRICS + N_METRICS + 2
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ class TestCommand:
         numbers = [3, 4, 5, 8, 13, 20, 32]  # four are planned
         config = {**TINY, "seeds": [0, 1, 2, 3], "datasets": {"pairs_all": {"n_pairs": 1600}}}
         (here / "more.yaml").write_text(yaml.safe_dump(config))
-        once = 1 + 4  # prepare; bias, compare, ranking and judge
+        once = 1 + 5  # prepare; bias, compare, ranking, positive_control and judge
         each = JOBS - once
         out = run("plan", "more.yaml")[1]
         (line,) = [line for line in out.splitlines() if line.startswith("jobs ")]

@@ -100,13 +100,13 @@ def test_how_jobs_use_the_machine_redoes_nothing(finished):
 def test_an_edited_module_redoes_the_metrics_on_it(finished):
     source = finished.root / "src" / "exparity" / "metrics" / "removal.py"
     source.write_text(source.read_text() + "\n# edited\n")
-    assert finished.plan() == OF_ONE_METRIC | {"removal_limits": 1}
+    assert finished.plan() == OF_ONE_METRIC | {"removal_limits": 1, "positive_control": 1}
 
 
 def test_a_seed_adds_its_own_runs_only(finished):
     expected = {
         "finetune": 1, "bias": 1, "explain": N_METHODS, "evaluate": CELLS,
-        "negative_control": N_METRICS, "removal_limits": 1, **JUDGED,
+        "negative_control": N_METRICS, "removal_limits": 1, "positive_control": 1, **JUDGED,
     }  # fmt: skip
     # As Snakemake hands it on to a job of a cluster: all that is read from a command line.
     assert finished.plan("--config", "seeds=['0', '1']", "training={epochs: 3}") == expected

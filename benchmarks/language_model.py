@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -280,7 +279,10 @@ def memory_of(folder: str, data: str, method: str) -> None:
     task = sentences(DataSource(data, download=False), 2)
     classifier = task.classifier(Model(folder), "two-shot")
     explain_many(classifier, task.texts, None, {method: METHODS[method]})
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000)
+    # Not getrusage, whose maximum is that of the process that started this one, if that was larger.
+    status = Path("/proc/self/status").read_text().splitlines()
+    peak = next(line for line in status if line.startswith("VmHWM"))
+    print(int(peak.split()[1]) // 1000)
 
 
 def convert(file: Path, folder: Path) -> None:

@@ -167,7 +167,9 @@ def copying_plugin(tmp_path, monkeypatch):
     del GENERATORS._entries["copying"]
 
 
-@pytest.mark.parametrize("name", ["copying_plugin.py", "copying_plugin"])
+@pytest.mark.parametrize(
+    "name", ["copying_plugin.py", pytest.param("copying_plugin", marks=pytest.mark.exhaustive)]
+)
 def test_processes_of_a_training_find_a_plugin_where_their_job_does(name, copying_plugin, tmp_path):
     data = prepared(tmp_path)
     load_plugin(name)

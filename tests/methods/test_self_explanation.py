@@ -14,7 +14,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 import exparity
 from exparity import InputError
-from exparity.methods import attribute
+from exparity.methods import METHODS, attribute
 from exparity.methods.self_explanation import QUESTION
 from exparity.metrics import METRICS
 
@@ -106,8 +106,8 @@ def test_classifiers_that_cannot_write_are_refused(classifiers):
     with pytest.raises(InputError, match=r"has the model write, .*; take imported, .*occlusion"):
         exparity.explain(function, TEXTS, 0, "self_explanation")
     benchmark = exparity.Benchmark(classifiers["bert"], TEXTS[:1], 0)
-    assert "self_explanation" not in benchmark._fitting("methods")
-    assert "self_explanation" in exparity.Benchmark(prompted(), TEXTS[:1], 0)._fitting("methods")
+    assert "self_explanation" not in benchmark._fitting(METHODS)
+    assert "self_explanation" in exparity.Benchmark(prompted(), TEXTS[:1], 0)._fitting(METHODS)
 
 
 def test_moved_copies_are_asked_anew_and_random_weights_too():

@@ -99,9 +99,8 @@ print(model.num_parameters(), int(peak.split()[1]) / 1000)
 """
 
 
-@pytest.mark.parametrize(
-    "work", ["explain", pytest.param("random_weights", marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("work", ["explain", "random_weights"])
 def test_what_jobs_ask_for_grows_as_what_they_take(monkeypatch, checkpoints, work):
     sizes = {}
     for layers in (2, 8):

@@ -34,7 +34,7 @@ from exparity.tools.cost import cost
 
 
 def test_a_score_of_three_groups_counts_once():
-    rows = [{"dataset": "d", "n_undefined": 4}] * 3  # a test of each pair
+    rows = [SimpleNamespace(dataset="d", n_undefined=4)] * 3  # a test of each pair
     groups = SimpleNamespace(groups=("a", "b", "c"))
     assert _counted(SimpleNamespace(rows=rows, declared={"d": groups}.get), "n_undefined") == 6
 

@@ -54,11 +54,12 @@ def run_out_of_time(checkout: ClusterCheckout) -> forked.Run:
 @pytest.mark.parametrize(
     ("start", "settings", "limit", "ends"),
     [
-        (
+        pytest.param(
             run_out_of_memory_then_cancelled,
             {"slow_memory": 1000, "held_at": "00004.part"},
             "exceeded memory limit",
             2,
+            marks=pytest.mark.exhaustive,
         ),
         pytest.param(
             *(run_out_of_time, {"slow_seconds": 5}, "DUE TO TIME LIMIT", 1),

@@ -339,7 +339,7 @@ def assert_ended_with_one_line(run, number, news) -> None:
     [
         (signal.SIGINT, os.killpg),
         pytest.param(signal.SIGINT, os.kill, marks=pytest.mark.exhaustive),
-        (signal.SIGTERM, os.kill),
+        pytest.param(signal.SIGTERM, os.kill, marks=pytest.mark.exhaustive),
     ],
     ids=["ctrl-c", "INT", "TERM"],
 )

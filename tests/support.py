@@ -181,6 +181,23 @@ NARROW = {
 TINY = yaml.safe_load((REPOSITORY / ".test" / "config" / "config.yaml").read_text())
 N_METHODS = len(TINY["methods"])
 N_METRICS = len(TINY["metrics"])
+# A language model that answers with words, and what it is asked about the texts of pairs_all.
+LLAMA = {
+    "init": "scratch",
+    "architecture": "llama",
+    "head": "label_words",
+    "size": {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "intermediate_size": 32,
+    },
+}
+GENDER_PROMPT = {
+    "words": {"female": " female", "male": " male"},
+    "templates": ["Text: {text}\nGender:"],
+}
 
 
 def tiny(**changes):

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from data.tables import rows_of, write
 from held import held
-from support import TINY, is_gone, wait_until
+from support import GENDER_PROMPT, LLAMA, TINY, is_gone, wait_until
 from workflow.conftest import copy_checkout
 
 import exparity
@@ -40,25 +40,9 @@ ONE_CELL = {"methods": {"gradient": {}}, "metrics": {"comprehensiveness": {}}}
 TWO_KINDS = {
     "models": {
         "box": {"predict": "box.py:predict", "classes": ["female", "male"]},
-        "llama": {
-            "init": "scratch",
-            "architecture": "llama",
-            "head": "label_words",
-            "size": {
-                "hidden_size": 16,
-                "num_hidden_layers": 1,
-                "num_attention_heads": 2,
-                "num_key_value_heads": 1,
-                "intermediate_size": 32,
-            },
-        },
+        "llama": LLAMA,
     },
-    "prompts": {
-        "pairs_all": {
-            "words": {"female": " female", "male": " male"},
-            "templates": ["Text: {text}\nGender:"],
-        }
-    },
+    "prompts": {"pairs_all": GENDER_PROMPT},
     "methods": {"occlusion": {}},
     "metrics": {"loo_correlation": {}},
     "controls": {"random": {"draws": 1}},

@@ -4,27 +4,11 @@ import re
 
 import pandas as pd
 import pytest
-from support import TINY
+from support import GENDER_PROMPT, LLAMA, TINY
 
 import exparity
 
 pytestmark = pytest.mark.workflow
-LLAMA = {
-    "init": "scratch",
-    "architecture": "llama",
-    "head": "label_words",
-    "size": {
-        "hidden_size": 16,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "num_key_value_heads": 1,
-        "intermediate_size": 32,
-    },
-}
-PROMPT = {
-    "words": {"female": " female", "male": " male"},
-    "templates": ["Text: {text}\nGender:"],
-}
 
 
 def test_answers_of_a_language_model_reach_the_page(checkout):
@@ -33,7 +17,7 @@ def test_answers_of_a_language_model_reach_the_page(checkout):
         datasets={"pairs_all": {"n_pairs": 24}},
         models={"llama": LLAMA},
         training={**TINY["training"], "epochs": 1},
-        prompts={"pairs_all": PROMPT},
+        prompts={"pairs_all": GENDER_PROMPT},
         methods={"self_explanation": {"max_new_tokens": 4}},
         metrics={"forward_simulation": {}},
         controls={"random": {"draws": 0}},

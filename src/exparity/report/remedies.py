@@ -1,4 +1,4 @@
-"""Remedies in words: what serves the group better that is explained worse."""
+"""Remedies in words: what serves the group better that a method serves worse."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Tried(NamedTuple):
 
     @property
     def spares_both(self) -> bool:
-        """Whether the other group is not explained worse, and neither is classified worse."""
+        """Whether the other group has no lower level, and neither is classified worse."""
         remedy = self.remedy
         changes = (
             remedy.gap_after - remedy.gap + remedy.gain,  # of the other group's level

@@ -1,4 +1,4 @@
-"""Remedies of a gap: what serves the texts of the group better that a method explains worse.
+"""Remedies of a gap: what serves the texts of the group better that a method serves worse.
 
 Chosen on half of the matched sets, and reported on the other half: the best of several methods on
 some texts is better there by chance.

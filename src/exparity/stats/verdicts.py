@@ -45,8 +45,8 @@ class Verdict:
             ``d``, ``rms_gap``, ``rms_low`` and ``rms_high``; ``favoured`` and ``other``, the names
             of the group that the mean gap favours and of the other one; and ``n_seeds``,
             ``n_favoured`` and ``n_other``, how many runs there are and favour each; ``run``, what
-            each of them is; ``better`` and ``favour``, what is said of a favoured group, which has
-            better explanations, or better scores alone; and ``detectable``, a sentence on the mean
+            each of them is; ``better`` and ``favour``, what a metric allows to say of the
+            favoured group; and ``detectable``, a sentence on the mean
             |d| that would have been found in a family of this size, empty where it is not tested.
         sentence_of_one: template of what it says of a single classifier; empty if it says nothing.
         tone: ``good``, ``bad`` or ``open``: whether groups are shown to be treated alike.

@@ -1,4 +1,4 @@
-"""Analysis remedies: what serves the group better that a method explains worse?
+"""Analysis remedies: what serves the group better that a method serves worse?
 
 Another method for this group, the mean of two, a debiased classifier, or a temperature by group.
 """

@@ -217,7 +217,7 @@ class AnalysisFacts:
         needs: parts of a dataset without which it is left out: ``groups``, and ``rationale``, marks
             of the words that carry the label, or ``raters``, such marks of several people; see
             :mod:`exparity.config.instances`.
-        of_metrics: artefacts that it reads of some metrics alone, or for them: those with this
+        metric_needs: artefacts that it reads of some metrics alone, or for them: those with this
             ``needs`` or ``skill``.
         display: its name for people.
         runs_model: whether it runs the model, and so needs a GPU.
@@ -245,7 +245,7 @@ class AnalysisFacts:
     reads: tuple[str, ...]
     writes: Mapping[str, Table]
     needs: tuple[str, ...] = ("groups",)
-    of_metrics: Mapping[str, str] = field(default_factory=dict)
+    metric_needs: Mapping[str, str] = field(default_factory=dict)
     display: str = ""
     runs_model: bool = False
     always: bool = False

@@ -219,7 +219,7 @@ class Experiment(ResolvedConfig):
         if any(need in self.lacks[dataset] for need in facts.needs):
             return False
         metrics = self.applying("metrics", dataset)
-        if needs := facts.of_metrics.get("scores"):
+        if needs := facts.metric_needs.get("scores"):
             metrics = [metric for metric in metrics if metric in self.metrics_that_need(needs)]
         reads = needs or _reads_explanations(facts)
         return bool(metrics or not reads) and ids.get("metric", "") in ("", *metrics)
@@ -275,7 +275,7 @@ class Experiment(ResolvedConfig):
         files: dict[str, str | list[str]] = {}
         reads = zip(inputs_of(entry.function).items(), entry.facts.reads, strict=True)
         for (argument, several), artefact in reads:
-            needs = entry.facts.of_metrics.get(artefact)
+            needs = entry.facts.metric_needs.get(artefact)
             metrics = self.metrics_that_need(needs) if needs else None
             paths = [
                 f"{self.results}/{layout.path_of(artefact, cell)}"

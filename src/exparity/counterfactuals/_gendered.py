@@ -113,9 +113,14 @@ def _is_name(tokens: Sequence[Token], place: int) -> bool:
 def _is_fixed(tokens: Sequence[Token], place: int) -> bool:
     """Return whether a word is part of a phrase without a gender, such as "mother tongue"."""
     return any(
-        phrase == tuple(t.lower for t in tokens[max(0, place - at) : place - at + len(phrase)])
-        for at, phrase in _FIXED.get(tokens[place].lower, ())
+        _lower_run(tokens, place - offset, len(phrase)) == phrase
+        for offset, phrase in _FIXED.get(tokens[place].lower, ())
     )
+
+
+def _lower_run(tokens: Sequence[Token], start: int, length: int) -> tuple[str, ...]:
+    """Return tokens in a row in lower case; fewer at an end of the text."""
+    return tuple(token.lower for token in tokens[max(0, start) : start + length])
 
 
 def _is_capital(tokens: Sequence[Token], place: int) -> bool:

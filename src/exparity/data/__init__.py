@@ -30,20 +30,20 @@ MAX_GROUPS = 50
 """Every two groups are compared on every score, which takes 3 ms or more: here 4 s a test."""
 
 
-def dataset(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a dataset under ``id`` with its :class:`~exparity.data.facts.DatasetFacts`."""
-    return DATASETS.register(id, **facts)
+def dataset(dataset_id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a dataset under an id with its :class:`~exparity.data.facts.DatasetFacts`."""
+    return DATASETS.register(dataset_id, **facts)
 
 
 def load_dataset(
-    id: str, source: DataSource, options: Mapping[str, object] | None = None
+    dataset_id: str, source: DataSource, options: Mapping[str, object] | None = None
 ) -> list[Example]:
     """Load a dataset, check it, and return its examples, sorted by split and example id."""
-    return load_with_facts(id, source, options)[0]
+    return load_with_facts(dataset_id, source, options)[0]
 
 
 def load_with_facts(
-    id: str,
+    dataset_id: str,
     source: DataSource,
     options: Mapping[str, object] | None = None,
     *,
@@ -53,8 +53,8 @@ def load_with_facts(
 
     Errors call the dataset by its ``name``, or by its id if None.
     """
-    entry = DATASETS.get(id)
-    name = name or id
+    entry = DATASETS.get(dataset_id)
+    name = name or dataset_id
     loaded = entry.function(source, **complete(entry.options, options or {}, f"dataset {name}"))
     facts = entry.facts
     examples = loaded
@@ -78,15 +78,15 @@ def dropped_rows(dropped: Mapping[str, int]) -> str:
     return f"{n:,} row{'s are' if n != 1 else ' is'} left out: {counts}"
 
 
-def check_examples(id: str, examples: Sequence[Example], facts: DatasetFacts) -> None:
+def check_examples(dataset_name: str, examples: Sequence[Example], facts: DatasetFacts) -> None:
     """Check examples against the facts of their dataset."""
-    _check_facts(id, facts)
+    _check_facts(dataset_name, facts)
     twice = [key for key, n in Counter(e.example_id for e in examples).items() if n > 1]
     if twice:
-        raise InputError(f"dataset {id}: example id '{twice[0]}' occurs more than once")
+        raise InputError(f"dataset {dataset_name}: example id '{twice[0]}' occurs more than once")
     split_of: dict[str, str] = {}
     for example in examples:
-        where = f"dataset {id}, example '{example.example_id}'"
+        where = f"dataset {dataset_name}, example '{example.example_id}'"
         for name, words in (("text", example.words), ("second text", example.words_b)):
             if words is not None and not any(map(str.strip, words)):
                 raise InputError(f"{where}: the {name} is empty; remove the row")
@@ -108,34 +108,41 @@ def check_examples(id: str, examples: Sequence[Example], facts: DatasetFacts) ->
     for group in facts.groups:
         if not counts["test", group]:
             raise InputError(
-                f"dataset {id}: group '{group}' has no test example, so groups cannot be compared"
+                f"dataset {dataset_name}: group '{group}' has no test example, so "
+                "groups cannot be compared"
             )
 
 
-def _check_facts(id: str, facts: DatasetFacts) -> None:
+def _check_facts(dataset_name: str, facts: DatasetFacts) -> None:
     for kind, values in (("group", facts.groups), ("class", facts.labels)):
         if len(set(values)) < len(values):
-            raise InputError(f"dataset {id}: a {kind} is named twice in {', '.join(values)}")
+            raise InputError(
+                f"dataset {dataset_name}: a {kind} is named twice in {', '.join(values)}"
+            )
         if len(values) == 1:
-            raise InputError(f"dataset {id}: the only {kind} is '{values[0]}'; it takes two")
+            raise InputError(
+                f"dataset {dataset_name}: the only {kind} is '{values[0]}'; it takes two"
+            )
         first_of: dict[str, str] = {}
         for name in values:
             shown = "".join(sign for sign in name if unicodedata.category(sign) != "Cf")
             first = first_of.setdefault(unicodedata.normalize("NFKC", shown), name)
             if first != name:
                 raise InputError(
-                    f"dataset {id}: '{first}' and '{name}' look the same, and are not: {first!a} "
-                    f"and {name!a}; write them alike if they are one {kind}, or rename one"
+                    f"dataset {dataset_name}: '{first}' and '{name}' look the same, and are not: "
+                    f"{first!a} and {name!a}; write them alike if they are one {kind}, or "
+                    "rename one"
                 )
     n = len(facts.groups)
     if n > MAX_GROUPS:
         pairs = n * (n - 1) // 2
         raise InputError(
-            f"dataset {id}: {n} groups, of at most {MAX_GROUPS}: {pairs:,} comparisons of every "
-            f"score, {pairs * 3 // 1000:,} s or more for each test; merge groups, or leave rows out"
+            f"dataset {dataset_name}: {n} groups, of at most {MAX_GROUPS}: {pairs:,} comparisons "
+            f"of every score, {pairs * 3 // 1000:,} s or more for each test; merge groups, or "
+            "leave rows out"
         )
     if len(facts.labels) > MAX_CLASSES:
         raise InputError(
-            f"dataset {id}: {len(facts.labels):,} classes, of at most {MAX_CLASSES:,}; is the "
-            "label a number to predict?"
+            f"dataset {dataset_name}: {len(facts.labels):,} classes, of at most {MAX_CLASSES:,}; "
+            "is the label a number to predict?"
         )

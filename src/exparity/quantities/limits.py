@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from exparity.artefacts.files import facts_of, read_artefact
@@ -34,8 +35,16 @@ def limits_by_example(
     It returns the (r, k) falls of the random orders, and the (k,) falls of the reference, at k
     rising sizes.
     """
+    table, _ = read_artefact(path, "removal_limits")
+    return _falls_by_example(path, table, direction, unit)
+
+
+def _falls_by_example(
+    path: Path, whole_table: pa.Table, direction: Direction, unit: Unit
+) -> Callable[[str], tuple[Falls, Falls]]:
+    """Return a function of an example's id that looks up its falls in the table of an artefact."""
     chosen = (pc.field("direction") == direction) & (pc.field("unit") == unit)
-    table = read_artefact(path, "removal_limits")[0].filter(chosen)
+    table = whole_table.filter(chosen)
     ids, starts = np.unique(table.column("example_id").to_pylist(), return_index=True)
     ends = [*starts[1:], None]  # rows are sorted
     places = zip(ids.tolist(), map(slice, starts, ends), strict=True)
@@ -68,20 +77,34 @@ class RemovalLimits:
     """The limits of removal of trained classifiers, an artefact each."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        ids_of_files = [facts_of(read_metadata(path).metadata).ids for path in paths]
-        trainings = [Training(ids.model, ids.seed) for ids in ids_of_files]
+        self.provenances = [facts_of(read_metadata(path).metadata) for path in paths]
+        trainings = [Training(facts.ids.model, facts.ids.seed) for facts in self.provenances]
         self._files = dict(zip(trainings, paths, strict=True))
-        self._read = cache(limits_by_example)
+        self.table = cache(self._read)
+        self._falls = cache(self._falls_of_training)
         self.of = cache(self._limits)  # every method and variant of a metric asks for them
 
     def __contains__(self, training: Training) -> bool:
         return training in self._files
 
+    def __iter__(self) -> Iterator[Training]:
+        return iter(self._files)
+
+    def _read(self, training: Training) -> pa.Table:
+        table, _ = read_artefact(self._files[training], "removal_limits")
+        return table
+
+    def _falls_of_training(
+        self, training: Training, direction: Direction, unit: Unit
+    ) -> Callable[[str], tuple[Falls, Falls]]:
+        path = self._files[training]
+        return _falls_by_example(path, self.table(training), direction, unit)
+
     def _limits(
         self, training: Training, higher_is_better: bool, unit: Unit, example: str
     ) -> Limits:
         direction = direction_of(higher_is_better)
-        random, reference = self._read(self._files[training], direction, unit)(example)
+        random, reference = self._falls(training, direction, unit)(example)
         return Limits(
             _with_units(random),
             _with_units(reference),

@@ -35,7 +35,7 @@ def finding_cautions(study: Study, tables: Sequence[Table]) -> list[str]:
 
 def collapsed_sentences(study: Study) -> Iterator[str]:
     """Yield a sentence per dataset with classifiers that predict one class."""
-    collapsed = [a.whole for a in study.accuracies if a.collapsed]
+    collapsed = [a.overall for a in study.accuracies if a.collapsed]
     for dataset, classifiers in grouped(collapsed, attrgetter("dataset")).items():
         names = []
         for model, trainings in grouped(classifiers, attrgetter("model")).items():
@@ -91,13 +91,13 @@ def _guessing(study: Study) -> Iterator[str]:
     if study.run == "prompt":
         check = "Does the prompt ask for these classes?"
     for accuracy in study.accuracies:
-        whole = accuracy.whole
-        n_classes = len(study.declared(whole.dataset).classes)
-        if whole.value <= 1 / n_classes and not accuracy.collapsed:
+        overall = accuracy.overall
+        n_classes = len(study.declared(overall.dataset).classes)
+        if overall.value <= 1 / n_classes and not accuracy.collapsed:
             yield (
-                f"On {study.display('dataset', whole.dataset)}, {whole.model} ({study.run} "
-                f"{whole.seed}) is right for {percent(whole.value)} of the texts, no more than a "
-                f"guess would be. {check}"
+                f"On {study.display('dataset', overall.dataset)}, {overall.model} ({study.run} "
+                f"{overall.seed}) is right for {percent(overall.value)} of the texts, no more than "
+                f"a guess would be. {check}"
             )
 
 

@@ -61,13 +61,13 @@ class Declared:
 class Accuracy(NamedTuple):
     """The accuracy of one classifier."""
 
-    whole: ClassifierBias  # of all test examples
+    overall: ClassifierBias  # of all test examples
     by_group: Mapping[str, ClassifierBias]
 
     @property
     def collapsed(self) -> bool:
         """Whether one class is predicted for every example."""
-        return "collapsed" in self.whole.flags
+        return "collapsed" in self.overall.flags
 
 
 @dataclass(frozen=True)

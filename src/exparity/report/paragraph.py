@@ -15,9 +15,12 @@ from exparity.report.verdicts import (
     certainty,
     counts_of,
     detectable,
+    is_decided,
     is_foreseen,
     is_gap,
     is_of,
+    is_open,
+    labels_of,
     missed_line,
     sentence_of,
 )
@@ -88,7 +91,7 @@ def _classifiers(study: Study) -> str:
         declared = study.declared(dataset)
         if not declared.groups:
             continue
-        texts = max(a.whole.n for a in study.accuracies if a.whole.dataset == dataset)
+        texts = max(a.overall.n for a in study.accuracies if a.overall.dataset == dataset)
         facts = [f"{texts:,} test texts", f"{declared.attribute}: {joined(declared.groups)}"]
         dependence = study.dependence.get(dataset, {})
         if dependence:
@@ -137,17 +140,18 @@ def _counts(study: Study) -> Iterator[str]:
         parts = [
             f"{n} ({strict[verdict]}) {'is' if n == 1 else 'are'} {verdict}"
             for verdict, n in counts.by_verdict.items()
-            if n and verdict != "undecided"
+            if n and is_decided(verdict)
         ]
-        undecided = [row for row in rows if row.verdict == "undecided"]
+        undecided = [row for row in rows if is_open(row)]
+        open_label = labels_of("open")
         are = "is" if len(undecided) == 1 else "are"
-        parts += [f"{len(undecided)} {are} undecided"] if undecided else []
+        parts += [f"{len(undecided)} {are} {open_label}"] if undecided else []
         parts += [f"{counts.untested} not tested"] if counts.untested else []
         first = capitalised(f"{_BY[counts.quantity]}of {counts.total} comparisons ")
         sentence = f"{first}{joined(parts)}"
         least = detectable(undecided)
         if math.isfinite(least):
-            sentence += f"; in half of the undecided, |d| = {least:.2g} would have been found"
+            sentence += f"; in half of the {open_label}, |d| = {least:.2g} would have been found"
         yield f"{sentence}."
 
 

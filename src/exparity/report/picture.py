@@ -52,6 +52,11 @@ class Tile:
     size: str  # the gap: the interval of R, or d of a single training
     sentence: str
 
+    @property
+    def may_change(self) -> bool:
+        """Whether it favours a group, and the next training may favour another."""
+        return self.verdict is not None and self.verdict.favours and not self.verdict.settles
+
 
 @dataclass(frozen=True)
 class PictureRow:

@@ -15,6 +15,7 @@ from exparity.explanations.markup import number_text, number_texts
 from exparity.quantities.raters import EVERY, QUANTITIES
 from exparity.report.gather import Study
 from exparity.report.names import display_name
+from exparity.report.verdicts import labels_of
 from exparity.stats.flags import FLAGS
 from exparity.stats.raters import RaterLevel, RaterTest
 from exparity.stats.verdicts import VERDICTS, Verdict
@@ -106,6 +107,11 @@ class _Test(RaterTest):
         return _VERDICTS.get(self.verdict or "")
 
     @property
+    def is_alike(self) -> bool:
+        """Whether groups are shown to be treated alike."""
+        return self.rule is not None and self.rule.tone == "good"
+
+    @property
     def is_gap(self) -> bool:
         """Whether a gap is shown."""
         return self.rule is not None and self.rule.is_gap
@@ -193,8 +199,8 @@ def _equal_or_power(judged: Sequence[_Test]) -> str:
         if largest <= 1
         else "with so few trainings, texts and raters, hardly any gap would have been found"
     )
-    alike = sum(test.verdict == "equivalent" for test in judged)
-    equal = f"{alike} of {len(judged)} comparisons are shown to be equivalent"
+    alike = sum(test.is_alike for test in judged)
+    equal = f"{alike} of {len(judged)} comparisons are shown to be {labels_of('good')}"
     if alike == len(judged):
         return equal
     return f"{power}; {equal}" if alike else power

@@ -91,6 +91,12 @@ def verdict_of(verdict_id: str) -> Verdict:
     return next(verdict for verdict in verdicts.VERDICTS if verdict.id == verdict_id)
 
 
+def labels_of(tone: str) -> str:
+    """Return the labels of the verdicts of a tone, as a sentence has them."""
+    labels = [verdict.label.lower() for verdict in verdicts.VERDICTS if verdict.tone == tone]
+    return " or ".join(labels)
+
+
 def judgement_of(row: VerdictRow) -> Verdict | None:
     """Return the verdict of a row; None where nothing is tested."""
     return verdict_of(row.verdict) if row.verdict else None
@@ -286,14 +292,20 @@ def is_alike(row: VerdictRow) -> bool:
     return judgement is not None and judgement.tone == "good"
 
 
+def is_open(row: VerdictRow) -> bool:
+    """Return whether a row was tested, and its verdict settles nothing."""
+    judgement = judgement_of(row)
+    return judgement is not None and judgement.tone == "open"
+
+
 def is_decided(verdict_id: str | None) -> bool:
     """Return whether a verdict settles anything; None, of a cell without one, does not."""
     return verdict_id is not None and verdict_of(verdict_id).tone != "open"
 
 
 def rests_on_one_training(row: VerdictRow) -> bool:
-    """Return whether a row would not be undecided, but for what a single training shows."""
-    return row.verdict == "undecided" and CARRIED in row.flags
+    """Return whether a row would be decided, but for what a single training shows."""
+    return is_open(row) and CARRIED in row.flags
 
 
 def counts_of(rows: Iterable[VerdictRow]) -> list[Counts]:
@@ -361,7 +373,7 @@ def nothing_found(rows: Sequence[VerdictRow], *, one_training: bool) -> str:
     if not tested:
         return "Nothing could be tested, so that nothing is known of a gap."
     if all(is_decided(row.verdict) for row in tested):
-        return "Every comparison that was tested is equivalent."
+        return f"Every comparison that was tested is {labels_of('good')}."
     controlled = all(row.quantity in CONTROLLED for row in rows)
     than = "larger than what random explanations show" if controlled else "shown"
     sentence = f"After correction for the number of comparisons, no gap between groups is {than}. "

@@ -11,14 +11,14 @@ from exparity.core.grouping import grouped
 from exparity.report.gather import Study
 from exparity.report.preference import favoured_group
 from exparity.report.rows import VerdictRow
-from exparity.report.verdicts import is_alike, is_gap, names_favoured
+from exparity.report.verdicts import is_alike, is_gap, labels_of, names_favoured
 from exparity.stats.verdicts import WITNESSES
 
 # Words of a witness, beside the name of a group whose texts it favours.
 ALIKE = "alike"
 DIFFER = "differ"
 PARTED = "its metrics disagree"
-UNDECIDED = "undecided"
+UNDECIDED = labels_of("open")
 NOT_TESTED = "not tested"
 NOT_ASKED = "–"
 _OPEN = (UNDECIDED, NOT_TESTED, NOT_ASKED)

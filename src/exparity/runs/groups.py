@@ -71,7 +71,7 @@ class Groups:
         else:
             facts = ANALYSES.get(stage).facts
             reads = facts.reads
-            needs = facts.of_metrics
+            needs = facts.metric_needs
         for artefact in reads:
             metrics = self._experiment.metrics_that_need(needs.get(artefact, ""))
             if artefact in needs and ids.get("metric") not in metrics:

@@ -283,7 +283,7 @@ def _random_options(experiment: ExperimentView, ids: Ids) -> dict[str, object] |
     "negative_control",
     level="metric",
     reads=("data", "models", "predictions", "counterfactuals", "removal_limits", "foresight"),
-    of_metrics={
+    metric_needs={
         "counterfactuals": "counterfactual",
         "removal_limits": "removal",
         "foresight": "foresight",

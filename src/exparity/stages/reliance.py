@@ -53,7 +53,7 @@ def _findings(rows: Sequence[Row], study: Any) -> Findings:
             ids=("method", "metric"),
         )
     },
-    of_metrics={"scores": "counterfactual"},
+    metric_needs={"scores": "counterfactual"},
     display="Attribution on group terms",
     always=True,
     memory_mb=4000,

@@ -89,10 +89,10 @@ class Limits:
         higher_is_better: bool,
         counting: float = math.nan,
     ) -> None:
-        self.random, self.reference = random, reference
+        self.random = random
+        self.reference = reference
         self.higher_is_better = higher_is_better
         self.counting = counting
-        self._sign = 1.0 if higher_is_better else -1.0
         self._limits = {  # (k,) the mean of the random orders, and the reference
             scale: (self._counted(random, scale).mean(axis=0), self._counted(reference, scale))
             for scale in SCALES
@@ -115,7 +115,8 @@ class Limits:
         chance = by_chance[places].mean()
         reference = by_reference[places].mean()
         explained = self._counted(falls, scale)[taken].mean()
-        return float(self._sign * (explained - chance)), float(self._sign * (reference - chance))
+        sign = 1.0 if self.higher_is_better else -1.0
+        return float(sign * (explained - chance)), float(sign * (reference - chance))
 
     def _places(self, sizes: IntArray) -> IntArray:
         """Return the places of sizes among those of the limits."""

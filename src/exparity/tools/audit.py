@@ -10,9 +10,10 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, NamedTuple, TextIO
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import atomic_path
@@ -154,76 +155,217 @@ def audit(
         cores: CPU cores.
         dry_run: check everything, write the config unless there is one, and list the jobs.
     """
-    group = list(dict.fromkeys(group))
-    if predict:
-        if device_map is not None:
-            raise InputError("--device-map: is for models; a function has no weights to spread")
-        if checkpoint or prompt:
-            raise InputError("--predict: leave out --checkpoint and --prompt beside it")
-        if not labels:
-            raise InputError("--predict: name its columns, in order, with --labels")
-    elif not checkpoint or max_calls or price_per_text is not None:
-        raise InputError("name the classifier with --checkpoint, or a function with --predict")
+    _check_classifier(checkpoint, predict, labels, prompt, device_map, max_calls, price_per_text)
     options = _given(
         **{"path": table, "revision": table_revision, "text": text, "label": label, "id": id},
         **{"match": match, "rationale": rationale, "drop_incomplete": drop_incomplete},
         test_share=1,
     )
-    columns = [by.split("+") if "+" in by else by for by in group]
-    loaded = []
-    for by, column in zip(group, columns, strict=True):
-        settings = {**options, **_given(labels=list(labels)), "group": column}
-        loaded.append(load_with_facts("table", DataSource(Path()), settings, name=table)[1])
-        if loaded[-1].dropped:
-            say(f"{table} by {by}: {dropped_rows(loaded[-1].dropped)}")
-    words = _words(prompt, word, loaded[0].labels)
+    read = _Table.read(table, options, group, labels)
+    prompts = _prompts(prompt, word, read.classes)
     if predict:
-        entry: dict[str, object] = {"predict": predict, "classes": list(labels)}
-        order, shortens = labels, False
+        audited = _Audited({"predict": predict, "classes": list(labels)}, labels)
     else:
         entry = _given(checkpoint=checkpoint, revision=revision, training={"epochs": 0})
-        entry |= _given(head=LABEL_WORDS, chat=chat) if words else {}
-        named_label, order, shortens = _matched(
-            entry, loaded[0], label, model_label, bool(labels), words
-        )
-        entry |= _given(label=named_label)
-    options["labels"] = list(order)
-    base = _as_id(Path(table).stem, "table")
-    names = _name_of(predict or str(checkpoint))
-    model = _as_id("_".join(names), "model")
-    ids = _ids_of(base, group)
-    results = results or Path("results", f"audit_{base}_{model}")
-    sample = _given(max_examples=max_examples or (_QUICK_EXAMPLES if quick else None))
-    usual = _METHODS_OF_FUNCTIONS if predict else _QUICK_METHODS if quick else _METHODS
-    method_options = {name: _QUICK_OPTIONS.get(name, {}) if quick else {} for name in usual}
-    scored = (*(_QUICK_METRICS if quick else _METRICS), *(_CORRECTNESS if rationale else ()))
-    many = max(len(facts.groups) for facts in loaded) >= _MANY
-    analyses = {"correctness": rationale, "worst_group": many}
+        entry |= _given(head=LABEL_WORDS, chat=chat) if prompts.words else {}
+        audited = _matched(entry, read.facts[0], label, model_label, bool(labels), prompts.words)
+    scope = _Scope(quick, methods, metrics, max_examples)
     machine = _given(device_map=device_map, max_memory=max_memory, max_calls=max_calls)
-    prompts = {"templates": list(prompt), "words": words}
-    seeds = [*range(len(prompt))]
-    prompted = {"prompts": dict.fromkeys(ids, prompts), "seeds": seeds} if words else {}
-    controls: Mapping[str, object] = {"reference": {"enabled": True}}
-    if quick:
-        controls = {"random": {"draws": _QUICK_DRAWS}}
-    audited = f" ({entry['label']})" if "label" in entry else ""
-    config = {
-        "title": f"Audit of {predict or '/'.join(names)}{audited} on {Path(table).name}"[:200],
-        "results": str(results),
-        "datasets": {
-            dataset: {"use": "table", **options, "group": column}
-            for dataset, column in zip(ids, columns, strict=True)
-        },
-        "models": {model: entry},
-        **prompted,
-        "methods": {name: {**method_options.get(name, {}), **sample} for name in methods or usual},
-        "metrics": {name: {} for name in metrics or scored},
-        "analyses": {name: {} for name, wanted in analyses.items() if wanted},
-        "controls": controls,
-        "engine": {"shortcuts": shortens and device_map is None, **machine},
-        "report": {"figures": not quick},
-    }
+    results = results or Path("results", f"audit_{read.id}_{audited.id}")
+    config = _config(results, read, audited, prompts, scope, machine)
     _run(config, results, cores, dry_run=dry_run, price_per_text=price_per_text)
+
+
+def _check_classifier(
+    checkpoint: str | None,
+    predict: str | None,
+    labels: Sequence[str],
+    prompts: Sequence[str],
+    device_map: str | None,
+    max_calls: int | None,
+    price_per_text: float | None,
+) -> None:
+    """Refuse flags that name no classifier, or more than one, or are for another kind."""
+    if predict:
+        if device_map is not None:
+            raise InputError("--device-map: is for models; a function has no weights to spread")
+        if checkpoint or prompts:
+            raise InputError("--predict: leave out --checkpoint and --prompt beside it")
+        if not labels:
+            raise InputError("--predict: name its columns, in order, with --labels")
+    elif not checkpoint or max_calls or price_per_text is not None:
+        raise InputError("name the classifier with --checkpoint, or a function with --predict")
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The table, with a dataset of the config for each column of groups."""
+
+    path: str
+    options: Mapping[str, object]  # of all its datasets
+    columns: Sequence[str]  # of groups, several with + between them for intersections
+    facts: Sequence[DatasetFacts]  # of each dataset
+
+    @classmethod
+    def read(
+        cls,
+        path: str,
+        options: Mapping[str, object],
+        columns: Sequence[str],
+        labels: Sequence[str],
+    ) -> _Table:
+        """Read the table once for each column, and say how many rows each leaves out."""
+        distinct = [*dict.fromkeys(columns)]
+        facts = []
+        for column in distinct:
+            settings = {**options, **_given(labels=list(labels)), "group": _parts(column)}
+            _, read = load_with_facts("table", DataSource(Path()), settings, name=path)
+            if read.dropped:
+                say(f"{path} by {column}: {dropped_rows(read.dropped)}")
+            facts.append(read)
+        return cls(path, options, distinct, facts)
+
+    @property
+    def id(self) -> str:
+        """What the ids of its datasets begin with."""
+        return _as_id(Path(self.path).stem, "table")
+
+    @property
+    def dataset_ids(self) -> list[str]:
+        """An id for each dataset; no two have one."""
+        if len(self.columns) == 1:
+            return [self.id]
+        names = [f"{self.id}_{column}" for column in self.columns]
+        ids = [_as_id(name, "table") for name in names]
+        if len({*ids}) == len(ids):
+            return ids
+        return [_as_id(name, "table", exact=True) for name in names]
+
+    @property
+    def classes(self) -> Sequence[str]:
+        """The classes of its texts."""
+        return self.facts[0].labels
+
+    def datasets(self, classes: Sequence[str]) -> dict[str, object]:
+        """Return the entries of the config, with the classes in the order of the outputs."""
+        options = {**self.options, "labels": list(classes)}
+        columns = zip(self.dataset_ids, self.columns, strict=True)
+        return {
+            dataset: {"use": "table", **options, "group": _parts(column)}
+            for dataset, column in columns
+        }
+
+
+def _parts(column: str) -> str | list[str]:
+    """Return the columns that a flag names: a list of those of an intersection."""
+    return column.split("+") if "+" in column else column
+
+
+@dataclass(frozen=True)
+class _Audited:
+    """The classifier, as an entry of the config's models."""
+
+    entry: Mapping[str, object]
+    classes: Sequence[str]  # in the order of its outputs
+    shortens: bool = False  # whether the engine may leave out work
+
+    @property
+    def is_function(self) -> bool:
+        """Whether it is a function of texts."""
+        return "predict" in self.entry
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Module and name of a function, or the last parts of a checkpoint's path."""
+        return _name_of(str(self.entry["predict" if self.is_function else "checkpoint"]))
+
+    @property
+    def id(self) -> str:
+        """Its id among the models."""
+        return _as_id("_".join(self.names), "model")
+
+    @property
+    def title(self) -> str:
+        """What the title of the report calls it."""
+        name = str(self.entry["predict"]) if self.is_function else "/".join(self.names)
+        return f"{name} ({self.entry['label']})" if "label" in self.entry else name
+
+
+class _Prompts(NamedTuple):
+    """How a language model is asked: prompts, and the word that answers them for each class."""
+
+    templates: Sequence[str]
+    words: Mapping[str, str]
+
+    def blocks(self, dataset_ids: Sequence[str]) -> dict[str, object]:
+        """Return the blocks of the config on prompts, each of which is a run."""
+        if not self.words:
+            return {}
+        prompts = {"templates": list(self.templates), "words": self.words}
+        seeds = [*range(len(self.templates))]
+        return {"prompts": dict.fromkeys(dataset_ids, prompts), "seeds": seeds}
+
+
+class _Scope(NamedTuple):
+    """How much is asked: what the flags name, or what is usual."""
+
+    quick: bool
+    methods: Sequence[Id]
+    metrics: Sequence[Id]
+    max_examples: int | None
+
+    def method_block(self, *, is_function: bool) -> dict[str, object]:
+        """Return the methods with their options."""
+        for_models = _QUICK_METHODS if self.quick else _METHODS
+        usual = _METHODS_OF_FUNCTIONS if is_function else for_models
+        examples = self.max_examples or (_QUICK_EXAMPLES if self.quick else None)
+        options = _given(max_examples=examples)
+        shortened = _QUICK_OPTIONS if self.quick else {}
+        return {
+            # options that make a usual method quick are not for one that a flag names beside it
+            name: {**(shortened.get(name, {}) if name in usual else {}), **options}
+            for name in self.methods or usual
+        }
+
+    def metric_block(self, *, has_rationale: bool) -> dict[str, object]:
+        """Return the metrics."""
+        usual = _QUICK_METRICS if self.quick else _METRICS
+        correctness = _CORRECTNESS if has_rationale else ()
+        return {name: {} for name in self.metrics or (*usual, *correctness)}
+
+    def controls(self) -> dict[str, object]:
+        """Return what explanations are compared with: the searched reference, or random ones."""
+        if self.quick:
+            return {"random": {"draws": _QUICK_DRAWS}}
+        return {"reference": {"enabled": True}}
+
+
+def _config(
+    results: Path,
+    table: _Table,
+    audited: _Audited,
+    prompts: _Prompts,
+    scope: _Scope,
+    machine: Mapping[str, object],
+) -> dict[str, object]:
+    """Return the config of an audit; ``machine`` are options of the engine."""
+    has_rationale = bool(table.options.get("rationale"))
+    has_many_groups = max(len(facts.groups) for facts in table.facts) >= _MANY
+    analyses = {"correctness": has_rationale, "worst_group": has_many_groups}
+    shortens = audited.shortens and "device_map" not in machine
+    return {
+        "title": f"Audit of {audited.title} on {Path(table.path).name}"[:200],
+        "results": str(results),
+        "datasets": table.datasets(audited.classes),
+        "models": {audited.id: audited.entry},
+        **prompts.blocks(table.dataset_ids),
+        "methods": scope.method_block(is_function=audited.is_function),
+        "metrics": scope.metric_block(has_rationale=has_rationale),
+        "analyses": {name: {} for name, wanted in analyses.items() if wanted},
+        "controls": scope.controls(),
+        "engine": {"shortcuts": shortens, **machine},
+        "report": {"figures": not scope.quick},
+    }
 
 
 def _given(**settings: Any) -> dict[str, object]:
@@ -280,11 +422,11 @@ def _say_what_was_found(experiment: Experiment) -> None:
             say(line)
 
 
-def _words(prompts: Sequence[str], words: Sequence[str], classes: Sequence[str]) -> dict[str, str]:
-    """Return the word of each class; none without prompts."""
-    if not prompts and not words:
-        return {}
-    if not (prompts and words):
+def _prompts(templates: Sequence[str], words: Sequence[str], classes: Sequence[str]) -> _Prompts:
+    """Return the prompts and the word of each class; none of other classifiers."""
+    if not templates and not words:
+        return _Prompts([], {})
+    if not (templates and words):
         raise InputError("a language model needs --prompt and --word; give both")
     parted = [word.partition("=") for word in words]
     word_by_class = {name: text for name, _, text in parted}
@@ -297,7 +439,7 @@ def _words(prompts: Sequence[str], words: Sequence[str], classes: Sequence[str])
             f"--word {' '.join(words)}: write CLASS=WORD, once for each class of the data: "
             f"{', '.join(classes)}"
         )
-    return word_by_class
+    return _Prompts(templates, word_by_class)
 
 
 def _matched(
@@ -307,8 +449,8 @@ def _matched(
     model_label: str | None,
     in_order: bool,
     words: Mapping[str, str],
-) -> tuple[str | None, Sequence[str], bool]:
-    """Return the label of the checkpoint, the classes in order, and whether work is left out."""
+) -> _Audited:
+    """Return a checkpoint that was found to fit the table, with its classes in order."""
     # Only now: importing transformers takes longer than reading most tables.
     from exparity.engine.shortcuts import FAMILIES
     from exparity.models.checkpoints import load_config
@@ -321,7 +463,7 @@ def _matched(
     shortens = pretrained.model_type in FAMILIES
     if words:
         new_head(LABEL_WORDS).require(name, pretrained)
-        return None, list(words), False
+        return _Audited(entry, list(words))
     head = head_of(pretrained)
     outputs = output_names(pretrained.id2label)
     if model_label or pretrained.problem_type == "multi_label_classification":
@@ -334,7 +476,7 @@ def _matched(
         remedy = f"--labels {' '.join(classes)}"
         require_order(pretrained.id2label, classes, f"checkpoint {name}", remedy)
     head.require(name, pretrained, classes)
-    return head.label, classes, shortens
+    return _Audited({**entry, **_given(label=head.label)}, classes, shortens)
 
 
 def _name_of(checkpoint: str) -> Sequence[str]:
@@ -358,16 +500,6 @@ def _as_id(name: str, otherwise: str, *, exact: bool = False) -> str:
         return slug
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{slug[: MAX_ID - 9]}_{digest}"
-
-
-def _ids_of(stem: str, names: Sequence[str]) -> list[str]:
-    """Return an id for each comparison; no two have one."""
-    if len(names) == 1:
-        return [stem]
-    ids = [_as_id(f"{stem}_{name}", "table") for name in names]
-    if len({*ids}) == len(ids):
-        return ids
-    return [_as_id(f"{stem}_{name}", "table", exact=True) for name in names]
 
 
 def _check_same(config: Mapping[str, Any], path: Path) -> None:

@@ -259,12 +259,12 @@ def _imported_since(before: set[str]) -> list[str]:
     return [name for name in new if name.partition(".")[0] in _PACKAGES][:_MOST]
 
 
-def main(listener: int, job: str, *ahead: str) -> None:
+def main(descriptor: int, job: str, *ahead: str) -> None:
     """Serve on a socket until standard input ends."""
     _control(_SET_NAME, messages.SERVER.encode())
-    opened = socket.socket(fileno=listener)
-    opened.listen(128)  # for clients this process is the other side from now on
-    server = Server(opened, resolve_name(job))
+    listener = socket.socket(fileno=descriptor)
+    listener.listen(128)  # for clients this process is the other side from now on
+    server = Server(listener, resolve_name(job))
     _ignore_signals()
     server.run(ahead)
 

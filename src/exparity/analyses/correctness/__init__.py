@@ -86,7 +86,7 @@ def _described(scores: FloatArray) -> dict[str, object]:
         )
     },
     needs=("rationale",),
-    of_metrics={"scores": "rationale"},
+    metric_needs={"scores": "rationale"},
     memory_mb=4000,
     minutes=10,
     section=findings,

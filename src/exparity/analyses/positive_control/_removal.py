@@ -15,7 +15,7 @@ from exparity.artefacts.columns import KEY, Examples, Row
 from exparity.core.seeding import generator
 from exparity.core.settings import DEFAULTS
 from exparity.explanations.units import Unit
-from exparity.quantities.inputs import read_all
+from exparity.quantities.inputs import model_of, require_same_cell
 from exparity.quantities.limits import Direction, RemovalLimits, Training, direction_of
 from exparity.quantities.quantity import Skill
 from exparity.quantities.scales import over_scales
@@ -78,20 +78,20 @@ def removal_rows(removal_limits: Sequence[Path], left_out: Collection[int]) -> I
         left_out: seeds of classifiers that say nothing.
     """
     examples = Examples()
-    tables = [*read_all("removal_limits", removal_limits, over=("seed",))]
-    _, first_metadata = tables[0]
     limits = RemovalLimits(removal_limits)
+    models = map(model_of, limits.provenances)
+    require_same_cell(*zip(removal_limits, models, strict=True))
     steps: dict[_Removal, list[Mapping[str, _Steps]]] = {}
-    for table, metadata in tables:
-        training = Training(metadata.ids.model, metadata.ids.seed)
+    for training in limits:
         if training.seed in left_out:
             continue
+        table = limits.table(training)
         for removal in _removals(table):
             steps_by_text = _steps_of(table, limits, training, removal)
             if steps_by_text:
                 examples.places(_texts_of(table, removal))
                 steps.setdefault(removal, []).append(steps_by_text)
-    texts = GroupedTexts.of(examples.groups, first_metadata.groups, examples.sets)
+    texts = GroupedTexts.of(examples.groups, limits.provenances[0].groups, examples.sets)
     for removal, by_training in steps.items():
         controls = [
             _laid(steps_by_text, examples.ids, _failures(texts, removal, number))

@@ -55,7 +55,7 @@ class PartlyExplained(NamedTuple):
 
 def partly_explained(context: Context) -> Iterator[PartlyExplained]:
     """Yield the datasets of which some predicted texts are not explained."""
-    predicted = {a.whole.dataset: a.whole.n for a in context.study.accuracies}
+    predicted = {a.overall.dataset: a.overall.n for a in context.study.accuracies}
     explained = defaultdict(list)
     for origin in context.origins:
         if origin.artefact == "explanations":

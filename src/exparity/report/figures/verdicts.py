@@ -25,6 +25,7 @@ from exparity.report.figures.style import (
 )
 from exparity.report.names import fitted
 from exparity.report.picture import SIGNS, PicturePanel, Tile
+from exparity.report.verdicts import labels_of
 
 AnyPatch = TypeVar("AnyPatch", bound=Patch)
 _SIDES = {"a": BLUE, "b": VERMILION}
@@ -116,8 +117,7 @@ def _draw(axes: Axes, tile: Tile, x: float, y: float, width: float, room: int) -
         axes.add_patch(Polygon([ends[0], ends[1], ends[3]], color=tint(BLUE, _STRONG), lw=0))
         axes.add_patch(Polygon(ends[1:], color=tint(VERMILION, _STRONG), lw=0))
     elif tile.look in _SIDES:
-        is_weak = tile.verdict is not None and tile.verdict.id == "considerable"
-        colour = tint(_SIDES[tile.look], _WEAK if is_weak else _STRONG)
+        colour = tint(_SIDES[tile.look], _WEAK if tile.may_change else _STRONG)
         axes.add_patch(Rectangle((x, y), width, height, facecolor=colour, lw=0))
     else:
         axes.add_patch(_FILLED[tile.look].applied(Rectangle((x, y), width, height)))
@@ -145,8 +145,8 @@ def _marks(panels: Sequence[PicturePanel]) -> list[Patch]:
         "a": f"better or higher: {a}",
         "b": f"better or higher: {b}",
         "both": "now one, now the other",
-        "good": "equivalent",
-        "open": "undecided",
+        "good": labels_of("good"),
+        "open": labels_of("open"),
         "untested": "not tested",
     }
     return [_mark(look, meaning) for look, meaning in meanings.items() if look in looks]

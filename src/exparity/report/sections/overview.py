@@ -33,6 +33,7 @@ from exparity.report.verdicts import (
     certainty,
     counts_of,
     is_foreseen,
+    labels_of,
     legend,
     meaning_of,
     missed_line,
@@ -155,6 +156,7 @@ def _answers(context: Context) -> dict[str, object]:
         "measured": measured(study) if study.rows else None,
         "random": RANDOM_LINES,
         "signs": SIGNS,
+        "labels_of": labels_of,
     }
 
 

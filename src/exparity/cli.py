@@ -51,6 +51,7 @@ _GROUPS = {
         Command("cost", "tools.cost:cost", takes_plugins=True),
     ),
     "stages, run by the workflow": (
+        _job("check-models", "config.start:check_models", takes_plugins=True),
         _job("prepare", "stages.prepare:prepare", takes_plugins=True),
         _job("finetune", "stages.finetune:finetune_cell", takes_plugins=True),
         _job("explain", "stages.explain:explain_cell", takes_plugins=True, keeps_parts=True),

@@ -275,6 +275,10 @@ def test_a_model_is_built_for_a_check_until_it_is_trained(tmp_path, monkeypatch)
     checked = []
     monkeypatch.setattr("exparity.config.start.check_buildable", checked.append)
     found = experiment()
+    asked = []
+    check_before_jobs(found, lambda models: not asked.append(models))
+    assert asked
+    assert not checked
     check_before_jobs(found)
     assert checked
     for ids in layout.cells(found.grid, "predictions"):

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from support import TINY
 
+from exparity.cli import main
 from exparity.config.experiment import Experiment
 from exparity.runs import begin
 
@@ -85,3 +86,15 @@ def test_a_server_is_started_for_jobs_whose_ids_snakemake_has(monkeypatch):
     monkeypatch.setattr(begin, "start_server", lambda *arguments: started.append(arguments))
     begin.before_jobs(workflow, Experiment.from_mapping(TINY))
     assert [target for target, _ in started] == ["exparity.cli:run"]
+
+
+@pytest.mark.parametrize(("heads", "is_built"), [(2, True), (3, False)])
+def test_a_job_says_whether_models_can_be_built(heads, is_built, monkeypatch):
+    def in_this_process(command, **_):
+        return SimpleNamespace(returncode=main(command[1:]))
+
+    monkeypatch.setattr(begin.subprocess, "run", in_this_process)
+    size = {"hidden_size": 8, "num_attention_heads": heads}
+    config = {**TINY, "models": {"tiny": {"init": "scratch", "architecture": "bert", "size": size}}}
+    spec = Experiment.from_mapping(config).models["tiny"].spec
+    assert begin._is_buildable_in_a_job({"tiny": spec.all_values}) == is_built

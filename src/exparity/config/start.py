@@ -2,31 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Annotated, Any
 
 from exparity.artefacts import layout
 from exparity.config.experiment import Experiment
 from exparity.core.errors import within
+from exparity.core.flags import Flag
 from exparity.core.strict import canonical
+from exparity.core.validation import read_settings
 from exparity.data import load_with_facts
 from exparity.data.files import DataSource
 from exparity.models.scratch import check_buildable
+from exparity.models.spec import ModelSpec
 
+Models = Mapping[str, Mapping[str, Any]]
+"""Settings of models, by the model's id."""
 _READ_AT_START = 1 << 25
 """Bytes of the files of a dataset that is read whenever a run begins; larger ones take seconds."""
 
 
-def check_before_jobs(experiment: Experiment) -> None:
+def check_models(*, models: Annotated[Models, Flag(hidden=True)]) -> None:
+    """Check that models from scratch can be built, which imports torch.
+
+    Args:
+        models: settings of each model, by its id.
+
+    Raises:
+        InputError: a model cannot be built.
+    """
+    for model, settings in models.items():
+        with within(f"models.{model}: "):
+            check_buildable(read_settings(ModelSpec, settings, f"model {model}"))
+
+
+def check_before_jobs(
+    experiment: Experiment, is_buildable: Callable[[Models], bool] = lambda models: False
+) -> None:
     """Check that models from scratch can be built, libraries' options, and small datasets at hand.
 
     These checks take seconds, and spare jobs that would fail. A dataset that is prepared already is
     left out.
+
+    Args:
+        experiment: the experiment.
+        is_buildable: whether another process builds models; if it does not, they are tried here.
     """
-    for model, settings in experiment.models.items():
-        spec = settings.spec
-        if spec.init == "scratch" and spec.architecture and not _is_trained(experiment, model):
-            with within(f"models.{model}: "):
-                check_buildable(spec)  # imports torch
+    models = {
+        model: settings.spec.all_values
+        for model, settings in experiment.models.items()
+        if settings.spec.init == "scratch"
+        and settings.spec.architecture
+        and not _is_trained(experiment, model)
+    }
+    if models and not is_buildable(models):
+        check_models(models=models)
     _check_methods(experiment)
     source = DataSource(Path(experiment.config.data_dir), download=False)
     for dataset, instance in experiment.datasets.items():

@@ -10,8 +10,10 @@ here are public, though few of them are documented.
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import resource
+import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,7 +22,7 @@ from typing import Any
 from exparity.artefacts import layout
 from exparity.artefacts.ids import Ids
 from exparity.config.experiment import Experiment
-from exparity.config.start import check_before_jobs
+from exparity.config.start import Models, check_before_jobs
 from exparity.config.tasks import mark_outdated, result_times, runs_model, up_to_date
 from exparity.core.errors import InputError, exit_on_bad_input
 from exparity.core.escaping import visible
@@ -28,7 +30,7 @@ from exparity.costs.calls import check_calls
 from exparity.jobs.locks import hold
 from exparity.runs.queue import cancel_leftovers, check_ends_are_told
 from exparity.runs.trainings import watch_trainings
-from exparity.warm.start import ENGINE, FACTS, start_server
+from exparity.warm.start import ENGINE, FACTS, THREAD_VARIABLES, start_server
 
 _LEAST_ADDRESS_SPACE = 2_000_000_000
 """Bytes. Importing torch and transformers takes most of it; with less, threads and jobs fail."""
@@ -84,11 +86,15 @@ def before_plan(workflow: Any, experiment: Experiment) -> None:
         # Without an executor it lists or draws jobs and runs none.
         runs_jobs = workflow.executor_plugin is not None and not workflow.dryrun
         page = Path(experiment.results, layout.REPORT["page"])
+        server = None
         if runs_jobs and workflow.local_exec and not page.is_file():
             # A first run has much to do: what its jobs import is imported while they are planned.
-            start_server(ahead=(*FACTS, *ENGINE))
+            server = start_server(ahead=(*FACTS, *ENGINE))
         with exit_on_bad_input():
-            check_before_jobs(experiment)
+            if server is None or "torch" in sys.modules:
+                check_before_jobs(experiment)
+            else:
+                check_before_jobs(experiment, _is_buildable_in_a_job)
             for line in check_calls(experiment):
                 print(f"exparity: {visible(line)}", file=sys.stderr)
             if runs_jobs:
@@ -99,6 +105,19 @@ def before_plan(workflow: Any, experiment: Experiment) -> None:
 
         times = result_times(experiment)
         workflow.iocache.mtime.update((path, Mtime(local=time)) for path, time in times.items())
+
+
+def _is_buildable_in_a_job(models: Models) -> bool:
+    """Return whether a job, which the server forks, builds models: this process needs no torch."""
+    command = [str(Path(sys.executable).with_name("exparity")), "check-models", "--options"]
+    done = subprocess.run(
+        [*command, json.dumps({"models": models})],
+        env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    return done.returncode == 0
 
 
 def _begin(workflow: Any, experiment: Experiment) -> None:

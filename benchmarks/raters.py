@@ -12,30 +12,39 @@ over words in random order, and of skill; of the excess by a test that takes tex
 sample (texts alone); then the mean gap in excess, and the share of raters in its variance.
 
 With --data, published sentences are explained instead: at random, or as many texts as --texts says
-by gradient × input of a language model in a folder, prompted as in ``language_model.py``.
+by gradient × input of a language model in a folder, prompted as in ``language_model.py``. Before
+those at random, tables show what words in random order are expected to score, in closed form: by
+group, and of the pairs of groups that differ most, with t over the texts of both and t over their
+raters.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import ttest_1samp, ttest_ind
 from shared import markdown, simulated_means
 
 from exparity.core.settings import DEFAULTS
 from exparity.data import DATASETS, load_dataset
-from exparity.data.fair_rationales import LABELS
+from exparity.data.facts import Marking
+from exparity.data.fair_rationales import GROUPS, LABELS
 from exparity.data.files import DataSource
 from exparity.metrics import METRICS
-from exparity.quantities.raters import EVERY, Rated, RatedTexts
+from exparity.quantities.raters import EVERY, Rated, RatedTexts, Sides
 from exparity.stats.crossed import crossed_tests
 from exparity.stats.raters import RatedPairs, rater_test, relative
 from exparity.types import BoolArray, Example, FloatArray, IntArray
 
 ALPHA, TRAININGS, BATCH = 0.05, 3, 10
 ORDER = ("first", "second")
+CORPORA = ("sst", "dynasent", "cose")
+MOST_PAIRS = 3
 METRIC = METRICS.get("rationale_auprc")
 
 
@@ -255,6 +264,106 @@ def gaps_of(rated: RatedTexts, scores: FloatArray, chance: FloatArray) -> list[d
     return rows
 
 
+def expected_on_real(folder: Path) -> None:
+    """Print what words of published texts in random order are expected to score, by group.
+
+    The questions of CoS-E are read here alone: words in random order need no classifier.
+    """
+    levels, gaps = [], []
+    for corpus in CORPORA:
+        rated = RatedTexts(answers(corpus, folder), np.nan)
+        chance = rated.chance("rationale_auprc")
+        groups = np.array(rated.groups)
+        means = {name: f"{np.nanmean(chance[groups == name]):.3f}" for name in rated.order}
+        levels.append({"corpus": corpus, **means})
+        pairs = [
+            gap_at_random(rated, chance, s) for s in rated.comparisons() if s.compared == EVERY
+        ]
+        by_size = sorted(pairs, key=lambda gap: -abs(gap.t_texts))
+        gaps += [{"corpus": corpus, **gap.cells} for gap in by_size[:MOST_PAIRS]]
+    print(markdown(levels))
+    print()
+    print(markdown(gaps))
+    print()
+
+
+def answers(corpus: str, folder: Path) -> list[Rated]:
+    """Return what raters marked in the texts of a published file."""
+    with (folder / "fair_rationales" / f"{corpus}.csv").open(encoding="utf-8", newline="") as file:
+        return [
+            Rated.of(
+                Marking(
+                    file.name,
+                    row["text_id"],
+                    row["annotator_ID"],
+                    GROUPS[row["group_id"]],
+                    json.loads(row["rationale_binary"]),
+                    row["label"],
+                )
+            )
+            for row in csv.DictReader(file)
+        ]
+
+
+@dataclass(frozen=True)
+class GapAtRandom:
+    """The gap between two groups of raters in what words in random order are expected to score.
+
+    Attributes:
+        names: the groups.
+        gap: mean difference over the texts of both.
+        d: the gap over the pooled standard deviation of pairs.
+        t_texts: t of the differences of texts, paired.
+        t_raters: t of the means of raters, after Welch.
+        p: of the test over texts and raters that the analysis does.
+    """
+
+    names: tuple[str, str]
+    gap: float
+    d: float
+    t_texts: float
+    t_raters: float
+    p: float
+
+    @property
+    def cells(self) -> dict[str, str]:
+        """A row of a table."""
+        return {
+            "raters": " − ".join(self.names),
+            "gap": f"{self.gap:+.3f}",
+            "d": f"{self.d:+.2f}",
+            "t over texts": f"{self.t_texts:+.1f}",
+            "t over raters": f"{self.t_raters:+.1f}",
+            "p of both": f"{self.p:.3f}",
+        }
+
+
+def gap_at_random(rated: RatedTexts, chance: FloatArray, sides: Sides) -> GapAtRandom:
+    """Compare two groups by (p,) expected values; pairs without one are left out."""
+    known = np.isfinite(chance)
+    first = np.flatnonzero(sides.first & known)
+    second = np.flatnonzero(sides.second & known)
+    by_text = [dict(zip(rated.pairs.texts[s], chance[s], strict=True)) for s in (first, second)]
+    shared = sorted(by_text[0].keys() & by_text[1].keys())
+    differences = [by_text[0][text] - by_text[1][text] for text in shared]
+    rater_means = [means_of(chance[side], rated.pairs.raters[side]) for side in (first, second)]
+    test = rater_test(chance[None], rated.pairs, sides.first, sides.second, sides.names, DEFAULTS)
+    return GapAtRandom(
+        sides.names,
+        test.estimate,
+        test.d,
+        float(ttest_1samp(differences, 0.0).statistic),
+        float(ttest_ind(*rater_means, equal_var=False).statistic),
+        test.p_mean,
+    )
+
+
+def means_of(values: FloatArray, owners: IntArray) -> FloatArray:
+    """Return the mean of the values of each owner."""
+    _, places, counts = np.unique(owners, return_inverse=True, return_counts=True)
+    return np.asarray(np.bincount(places, values) / counts, dtype=np.float64)
+
+
 def random_on_real(corpus: str, folder: Path, draws: int) -> None:
     """Print what random explanations of published sentences score by group, and what is shown."""
     _, rated = published(corpus, folder)
@@ -276,9 +385,6 @@ def random_on_real(corpus: str, folder: Path, draws: int) -> None:
                 for s in comparisons
             ]
             shown[name].append([test.p_mean <= ALPHA for test in found])
-    groups = np.array(rated.groups)
-    levels = {name: round(float(np.nanmean(chance[groups == name])), 3) for name in rated.order}
-    print(corpus, "expected of words in random order:", levels)
     for name, results in shown.items():
         shares = np.mean(results, axis=0)
         most = comparisons[int(shares.argmax())]
@@ -302,9 +408,10 @@ def main() -> None:
     if options.model:
         model_on_real("sst", options.data, options.model, options.texts)
         return
-    for corpus in ("sst", "dynasent") if options.data else ():
-        random_on_real(corpus, options.data, options.runs)
     if options.data:
+        expected_on_real(options.data)
+        for corpus in ("sst", "dynasent") if options.runs else ():
+            random_on_real(corpus, options.data, options.runs)
         return
     simulated_means(SETTINGS, run, options, digits=3)
 

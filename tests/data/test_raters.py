@@ -2,6 +2,8 @@
 
 import csv
 import json
+import math
+import re
 from collections import Counter
 
 import pytest
@@ -15,6 +17,7 @@ from exparity.data.fair_rationales import FILES
 from exparity.data.files import DataSource
 from exparity.data.raters import RaterTable, checked_markings
 from exparity.data.sst import FILES as TREES
+from exparity.quantities.raters import EVERY, RatedTexts
 from exparity.stages.prepare import prepare
 from exparity.stages.raters import read_raters
 from exparity.types import Example
@@ -87,6 +90,19 @@ class TestTable:
         with pytest.raises(InputError, match=message) as caught:
             markings(tmp_path, *changes, **options)
         assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize("column", ["rater", "age", "said"])
+    @pytest.mark.parametrize(
+        "name", ["old\x1b[2J", "old\u202egnuoy", "old\x00", "o" * 1000, "\x9b31m" + "o" * 1000]
+    )
+    def test_names_that_steer_a_terminal_or_fill_a_page_have_one_line(self, tmp_path, column, name):
+        with pytest.raises(InputError) as caught:
+            markings(tmp_path, {column: name}, label="said")
+        line = str(caught.value)
+        assert re.search(rf"csv:2: {column} .*characters; rename it$", line)
+        assert line.isascii()
+        assert line.isprintable()
+        assert len(line) < 1000
 
     def test_a_column_that_is_not_there_is_refused_before_any_job(self, tmp_path):
         texts = [{"id": name, "text": text, "label": "x" * (name == "t1") or "y"}
@@ -183,3 +199,29 @@ def test_the_published_answers_are_read(corpus, texts, raters, share):
     labels = {name: ("negative", "positive")[test.label] for name, test in tests.items()}
     other = sum(marking.label != labels[marking.example_id] for marking in found) / len(found)
     assert other == pytest.approx(share, abs=0.001)
+
+
+@pytest.mark.reference
+def test_the_benchmark_compares_expected_scores_over_texts_and_over_raters(
+    repository, monkeypatch, tmp_path
+):
+    """One of two words marked is expected to score 3/4 at random, and both of them 1."""
+    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
+    import raters
+
+    marked = {"BO": [[1, 0], [1, 1], [1, 0]], "WY": [[1, 1], [1, 1], [1, 0]]}
+    rows = [
+        {"text_id": text, "sentence": "a b", "label": "positive", "group_id": group,
+         "annotator_ID": f"{group}{text}", "rationale_binary": json.dumps(marks)}
+        for group, texts in marked.items() for text, marks in enumerate(texts)
+    ]  # fmt: skip
+    folder = tmp_path / "fair_rationales"
+    folder.mkdir()
+    write(folder / "cose.csv", rows)
+    rated = RatedTexts(raters.answers("cose", tmp_path), math.nan)
+    (sides,) = (sides for sides in rated.comparisons() if sides.compared == EVERY)
+    gap = raters.gap_at_random(rated, rated.chance("rationale_auprc"), sides)
+    assert gap.names == ("38+ & Black", "under 38 & white")
+    assert gap.gap == pytest.approx(-1 / 12, abs=1e-12)
+    assert gap.t_texts == pytest.approx(-1, abs=1e-12)
+    assert gap.t_raters == pytest.approx(-math.sqrt(1 / 2), abs=1e-12)

@@ -21,7 +21,7 @@ FILES = known_files("fair_rationales")
 _FACTS = known_facts("fair_rationales")
 LABELS = known_labels("fair_rationales")
 Corpus = Literal["sst", "dynasent"]
-_GROUPS = {
+GROUPS = {
     f"{first}{second}": {"age": age, "ethnicity": ethnicity}
     for first, ethnicity in {"B": "Black", "L": "Latino", "W": "white"}.items()
     for second, age in {"O": "38+", "Y": "under 38"}.items()
@@ -55,7 +55,7 @@ class _Answer:
     def marking(self) -> Marking:
         """What the rater marked, his group, and the label that he gave."""
         with published_row(self.where):
-            groups = dict(_GROUPS[self.group_id])
+            groups = dict(GROUPS[self.group_id])
         return Marking(
             self.where, self.example_id, self.annotator_ID, groups, self.marks, self.label
         )

@@ -143,10 +143,10 @@ def test_what_a_stopped_run_has_made_anew_makes_the_rest_run(finished):
 def test_a_witness_is_added_by_its_own_jobs_alone(finished, witness, beside):
     """No training, explanation or score that is there is made again.
 
-    Without a word on the reference, forward simulation would take its search away.
+    Without a word on the reference, forward simulation takes its search out of the plan; what was
+    looked up in it stays.
     """
-    controls = {"reference": {"enabled": True}}
-    finished.configure(metrics={**TINY["metrics"], witness: {}}, controls=controls)
+    finished.configure(metrics={**TINY["metrics"], witness: {}})
     after = {"compare": 1, "judge": 1, "ranking": 1, "cost": 1, "report": 1}
     assert finished.plan() == {"evaluate": N_METHODS, **beside, **after}
 

@@ -305,6 +305,13 @@ def inputs_of(function: Callable[..., Any]) -> Mapping[str, bool]:
 
 
 @cache
+def shortcuts_of(function: Callable[..., object]) -> frozenset[str]:
+    """Return the inputs of an analysis that save passes and change no result."""
+    parameters = inspect.signature(function).parameters.values()
+    return frozenset(p.name for p in parameters if "Shortcut" in str(p.annotation))
+
+
+@cache
 def arguments_of(function: Callable[..., Any]) -> Sequence[str]:
     """Return the keyword-only arguments of an analysis."""
     parameters = inspect.signature(function).parameters.values()

@@ -24,6 +24,7 @@ from exparity.artefacts.analyses import (
     arguments_of,
     config_options,
     inputs_of,
+    shortcuts_of,
 )
 from exparity.artefacts.files import atomic_path
 from exparity.artefacts.grid import GRID, Grid, grid_text
@@ -249,9 +250,7 @@ class Experiment(ResolvedConfig):
     def reads(self, name: str, ids: Cell) -> list[str]:
         """Return what a job of a stage or an analysis reads."""
         if name not in layout.STAGES:
-            inputs = self.inputs(name, ids).values()
-            listed = ([paths] if isinstance(paths, str) else paths for paths in inputs)
-            return [*chain.from_iterable(listed)]
+            return _listed(self.inputs(name, ids).values())
         paths = self.own_inputs(name, ids)
         for artefact in layout.STAGES[name][0]:
             if artefact in OF_METRICS and "metric" in ids:
@@ -259,6 +258,14 @@ class Experiment(ResolvedConfig):
             else:
                 paths.append(f"{self.results}/{layout.path_of(artefact, ids)}")
         return paths
+
+    def counted(self, name: str, ids: Cell) -> list[str]:
+        """Return what a job reads that its results depend on: all but shortcuts."""
+        if name in layout.STAGES:
+            return self.reads(name, ids)
+        shortcuts = shortcuts_of(ANALYSES.get(name).function)
+        inputs = self.inputs(name, ids).items()
+        return _listed(paths for argument, paths in inputs if argument not in shortcuts)
 
     def inputs(self, name: str, ids: Cell) -> Inputs:
         """Return what a job of an analysis reads."""
@@ -349,6 +356,12 @@ def in_order(makers: Mapping[str, tuple[Iterable[str], Iterable[str]]]) -> list[
 def text_bytes(path: Path) -> int:
     """Return the bytes of text in a file, uncompressed."""
     return path.stat().st_size * _COMPRESSED.get(path.suffix.lower(), 1)
+
+
+def _listed(inputs: Iterable[str | list[str]]) -> list[str]:
+    """Return the paths of inputs, some of which have several."""
+    listed = ([paths] if isinstance(paths, str) else paths for paths in inputs)
+    return [*chain.from_iterable(listed)]
 
 
 def _reads_explanations(facts: AnalysisFacts) -> bool:

@@ -33,6 +33,7 @@ class Task(NamedTuple):
     ids: Ids  # its wildcards
     options: Callable[[], Options]
     reads: Sequence[str]
+    counts: Sequence[str]  # what of it the results depend on
     makes: Sequence[str]
     beside: Sequence[str]  # results without a key
 
@@ -65,12 +66,13 @@ def _tasks(experiment: Experiment) -> Iterator[Task]:
         for ids in layout.cells(experiment.grid, writes[0]):
             options = partial(experiment.options, name, ids)
             reads = experiment.reads(name, ids)
-            yield Task(name, ids, options, reads, place(writes, ids), [])
+            counts = experiment.counted(name, ids)
+            yield Task(name, ids, options, reads, counts, place(writes, ids), [])
     inputs = experiment.report_inputs()
-    yield Task("cost", Ids(), experiment.cost_options, inputs, place(["cost"], {}), [])
+    yield Task("cost", Ids(), experiment.cost_options, inputs, inputs, place(["cost"], {}), [])
     page = place(["page"], {})
     beside = place(["tables", "figures"], {})
-    yield Task("report", Ids(), experiment.report_options, inputs, page, beside)
+    yield Task("report", Ids(), experiment.report_options, inputs, inputs, page, beside)
 
 
 def runs_model(experiment: Experiment, rule: str, ids: Ids) -> bool:
@@ -98,7 +100,7 @@ def outdated(experiment: Experiment) -> dict[str, str]:
         reasons |= dict.fromkeys(missing, "missing")
         if missing or not all(map(exists, task.reads)) or any(p in reasons for p in task.reads):
             continue
-        key = lineage(task.options(), map(identity_of, task.reads))
+        key = lineage(task.options(), map(identity_of, task.counts))
         for path in filter(exists, task.makes):
             if recorded_lineage(Path(path)) != key:
                 is_incomplete = task.rule == "report" and failed_parts(Path(path))
@@ -112,8 +114,8 @@ def up_to_date(experiment: Experiment, paths: Set[str]) -> set[str]:
     current: set[str] = set()
     for task in tasks(experiment):
         if wanted := paths & set(task.makes):
-            read = (identity(Path(path)) for path in task.reads)
-            key = lineage(task.options(), read)
+            counted = (identity(Path(path)) for path in task.counts)
+            key = lineage(task.options(), counted)
             current.update(path for path in wanted if recorded_lineage(Path(path)) == key)
     return current
 

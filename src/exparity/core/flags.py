@@ -27,7 +27,8 @@ class Flag:
         metavar: name of its value in the help.
         environment: ``EXPARITY_`` variable with its default, as the workflow sets it for its jobs.
         path: empty for a file or checkpoint to read, which identifies results; ``folder`` for one
-            in which something lies; ``output`` for a file to write.
+            in which something lies; ``shortcut`` for a file that saves passes and changes no
+            result, which is the same without it; ``output`` for a file to write.
         hidden: whether only ``--options`` may hold it.
         bare: whether words before the first flag are its values.
     """
@@ -35,7 +36,7 @@ class Flag:
     name: str = ""
     metavar: str = ""
     environment: str = ""
-    path: Literal["", "folder", "output"] = ""
+    path: Literal["", "folder", "shortcut", "output"] = ""
     hidden: bool = False
     bare: bool = False
 
@@ -43,6 +44,7 @@ class Flag:
 Folder = Annotated[Path, Flag(path="folder")]
 CheckpointWithManifest = Folder
 """A checkpoint that is identified by the predictions that were written with it."""
+Shortcut = Annotated[Path, Flag(path="shortcut")]
 Output = Annotated[Path, Flag(path="output")]
 Download = Annotated[bool, Flag(environment="DOWNLOAD")]
 DataDir = Annotated[Folder, Flag(environment="DATA_DIR")]

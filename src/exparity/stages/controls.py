@@ -314,7 +314,7 @@ def negative_control_cell(
     predictions: Path,
     output: flags.Output,
     counterfactuals: Sequence[Path] | None = None,
-    removal_limits: Sequence[Path] | None = None,
+    removal_limits: Sequence[flags.Shortcut] | None = None,
     foresight: Sequence[Path] | None = None,
     *,
     use: flags.Id,
@@ -329,7 +329,7 @@ def negative_control_cell(
     The metric draws the same random numbers as for explanations by any method. Metrics that compare
     with rationales also score the rationale as an explanation, the ``reference``, and metrics of
     messages the whole text. Metrics that take
-    fractions of the units run no model if there are limits of removal.
+    fractions of the units run no model if there are limits of removal, and have the same scores.
 
     Args:
         data: the data artefact.

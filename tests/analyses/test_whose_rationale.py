@@ -226,7 +226,18 @@ class TestConfig:
             assert before.options(name, ids) == after.options(name, ids)
 
 
-def test_the_terminal_prints_the_sentence(tmp_path):
+@pytest.mark.parametrize(
+    ("old", "printed"),
+    [
+        ("old", "Gradient with old ("),
+        ("=cmd\x1b[31m\u202e</script>[bold]", r"Gradient with =cmd\x1b[31m\u202e</script>[bold] ("),
+        ("\u05d6\u05e7\u05df\u200f", "Gradient with \u05d6\u05e7\u05df\u200f ("),
+    ],
+)
+def test_the_terminal_prints_the_sentence(tmp_path, monkeypatch, old, printed):
+    """Markup of the terminal is text there, and so are names that are written to the left."""
+    groups = [(old if age == "old" else age, place) for age, place in GROUPS]
+    monkeypatch.setattr(sys.modules[__name__], "GROUPS", groups)
     planted = Study(tmp_path, true=(1.0, 0.0))
     outputs = [planted.path(name, "d") for name in ("whose_rationale", "rater_levels")]
     for path in outputs:
@@ -243,4 +254,5 @@ def test_the_terminal_prints_the_sentence(tmp_path):
         analyses={"whose_rationale": [("d",)]},
     )
     (line,) = _of_raters(tmp_path, grid)
-    assert "Gradient with old (" in str(line)
+    assert printed in str(line)
+    assert not line.spans

@@ -19,7 +19,7 @@ from support import rotten
 from exparity import read_results
 from exparity.artefacts.files import atomic_path, job, new_folder, read_artefact, write_artefact
 from exparity.artefacts.schemas import artefacts, columns_of, may_be_left_out, schema_of
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, system_reason
 
 ARTEFACTS = artefacts()
 CELL = {"dataset": "pairs", "model": "bert", "seed": 3, "method": "lime", "metric": "gini"}
@@ -234,6 +234,27 @@ class TestAtomicPath:
             write_half()
         assert refused.value.filename == str(tmp_path / "file")
         assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("artefact", ARTEFACTS)
+    def test_a_full_disk_keeps_what_was_there_and_names_the_artefact(
+        self, artefact, tmp_path, monkeypatch
+    ):
+        path = tmp_path / "results" / f"{artefact}.parquet"
+        write(path, artefact)
+        before = path.read_bytes()
+
+        def write_half(table, temporary, lineage):
+            temporary.write_bytes(before[: len(before) // 2])
+            raise OSError(errno.ENOSPC, "No space left on device", str(temporary))
+
+        monkeypatch.setattr("exparity.artefacts.files.write_sealed", write_half)
+        with pytest.raises(OSError, match="No space left") as refused:
+            write(path, artefact)
+        reason = system_reason(refused.value)
+        assert reason.startswith(f"{path}: No space left on device; make room and run again")
+        assert "\n" not in reason
+        assert path.read_bytes() == before
+        assert [*path.parent.iterdir()] == [path]
 
     def test_mode_follows_the_umask(self, tmp_path):
         old = os.umask(0o027)

@@ -1,5 +1,7 @@
 """Foresight: asked once a training, and equal in jobs, in parts and in Python."""
 
+import errno
+
 import numpy as np
 import pytest
 from stages.cells import control, evaluate, examples_of, explain, inputs_of, rows_of
@@ -7,8 +9,11 @@ from support import CPU
 
 import exparity
 from exparity import InputError
+from exparity.artefacts.seal import write_sealed
+from exparity.core.errors import system_reason
 from exparity.metrics.foresight import Design
 from exparity.quantities.foresights import read_foresights
+from exparity.stages import foresee as foresee_module
 from exparity.stages.explain import Choice
 from exparity.stages.foresee import foresee_cell
 
@@ -50,6 +55,35 @@ def test_a_part_or_a_sample_changes_no_digit(cell, foresight, tmp_path, monkeypa
     ids = {row["example_id"] for row in few}
     assert len(ids) == 6
     assert few == [row for row in whole if row["example_id"] in ids]
+
+
+def test_a_full_disk_costs_the_part_that_it_does_not_take(cell, foresight, tmp_path, monkeypatch):
+    monkeypatch.setattr("exparity.jobs.parts.chunk_size", lambda passes: 5)
+    output = tmp_path / "full.parquet"
+    asked: list[int] = []
+    ask = foresee_module.foresights
+
+    def counted(batch, design):
+        asked.append(len(batch.keys))
+        return ask(batch, design)
+
+    def write_two(table, temporary, lineage):
+        if len([*temporary.parent.glob("*.part")]) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device", str(temporary))
+        write_sealed(table, temporary, lineage)
+
+    monkeypatch.setattr(foresee_module, "foresights", counted)
+    with monkeypatch.context() as patch:
+        patch.setattr("exparity.artefacts.files.write_sealed", write_two)
+        with pytest.raises(OSError, match="No space left") as refused:
+            foresee(cell, output)
+    line = system_reason(refused.value)
+    assert line.startswith(f"{output}.parts/")
+    assert "make room and run again, what is finished is kept" in line
+    before = sum(asked)
+    rows = rows_of(foresee(cell, output), "foresight")
+    assert rows == rows_of(foresight, "foresight")
+    assert sum(asked) - before == len(rows) - 2 * 5 * len(DESIGNS)
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,18 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import log_softmax
+from sklearn.linear_model import LogisticRegression
 
 from exparity import Explanation, InputError, evaluate
 from exparity.metrics import Cohort, Messages, evaluate_keyed
 from exparity.metrics._messages import named_words
-from exparity.metrics.communication import communication, folds_of, weights_of
+from exparity.metrics.communication import (
+    Lessons,
+    communication,
+    folds_of,
+    presence_of,
+    weights_of,
+)
 from exparity.stats.skill import linearised
 
 FILLERS = [f"f{i}" for i in range(30)]
@@ -69,6 +76,21 @@ def test_the_student_is_a_softmax_regression_of_the_other_folds():
     assert set(right.tolist()) == {0.0, 1.0}
     assert (right[values > 0.55] == 1).all()
     assert (right[values < 0.3] == 0).all()
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("most_cells", [0, 10**6], ids=["sparse", "dense"])
+def test_the_student_is_that_of_scikit_learn(monkeypatch, classes, most_cells):
+    monkeypatch.setattr("exparity.metrics.communication._MOST_CELLS", most_cells)
+    messages = messages_by_class(classes=classes)
+    presence = presence_of(messages.words)
+    weights = weights_of(messages.groups)
+    held_out = folds_of(messages.sets, messages.decisions) == 1
+    student = LogisticRegression(C=10.0, tol=1e-6, max_iter=1000)
+    student.fit(presence[~held_out], messages.decisions[~held_out], weights[~held_out])
+    guesses = Lessons(presence, messages.decisions, weights).guesses(held_out)
+    np.testing.assert_allclose(guesses, student.predict_proba(presence[held_out]), atol=1e-7)
 
 
 def test_a_dense_student_guesses_as_a_sparse_one_does(monkeypatch):

@@ -12,6 +12,7 @@ from exparity import load_classifier
 from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
+from exparity.engine.classifier import Classifier
 from exparity.methods import explain_encodings
 from exparity.metrics import evaluate_keyed
 from exparity.quantities.random_scores import RandomScores
@@ -43,6 +44,16 @@ def random(tmp_path_factory):
 def made(cell, random):
     """The random scores of every metric."""
     return {id: random_scores(cell, random / f"{id}.parquet", id) for id in METRICS}
+
+
+@pytest.mark.parametrize("metric", ["gini", "communication"])
+def test_neither_draws_nor_metrics_of_words_ask_the_model(cell, tmp_path, monkeypatch, metric):
+    def refuse(*_):
+        raise AssertionError("the model is asked")
+
+    for name in ("embed", "outputs_of"):
+        monkeypatch.setattr(Classifier, name, refuse)
+    assert random_scores(cell, tmp_path / "r.parquet", metric)
 
 
 @pytest.mark.bits

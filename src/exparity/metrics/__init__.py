@@ -256,10 +256,10 @@ def evaluate_keyed(
         return _by_messages(entry, options, explanations, keys, cohort)
     over = options.pop("normalise_over", "sequence")
     unit = options.pop("unit", "token")
-    with_units = [(e, e.units(unit)) for e in explanations]
-    scores = [normalised(e, units, over) for e, units in with_units]
     if needs == "foresight" and foresights is not None:
         return _foreseen(entry, options, explanations, foresights, unit)
+    with_units = [(e, e.units(unit)) for e in explanations]
+    scores = [normalised(e, units, over) for e, units in with_units]
     if needs == "attributions":
         masks = [e.content_mask[units.first] for e, units in with_units]
         return _values(entry, options, len(masks), locked(pad(scores)), locked(pad(masks)))

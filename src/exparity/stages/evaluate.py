@@ -248,6 +248,7 @@ class Scoring:
         metric = self.metric
         texts = self.texts
         facts = metric.entry.facts
+        metric_passes = [facts.passes] if facts.runs_model else []
         job = Job(
             output,
             "random_scores" if "draws" in texts.choice else "scores",
@@ -267,7 +268,7 @@ class Scoring:
             ],
             checkpoint=checkpoint,
             sources=[metric.entry.source, *SHARED_SOURCES, *(method.source for method in methods)],
-            passes=prod([facts.passes, *(method.facts.passes for method in methods)])
+            passes=prod([*metric_passes, *(method.facts.passes for method in methods)])
             * as_int(texts.choice.get("draws", 1)),
             load=partial(load, checkpoint, machine) if checkpoint else None,
             doing=f"evaluating {metric.id}",
@@ -284,6 +285,13 @@ class Scoring:
         if undefined := int(np.isnan(scores).sum()):
             log.warning("%s is undefined for %d of %d examples", metric.id, undefined, len(scores))
 
+    def _marked(self, example: Example, explanation: Explanation) -> Explanation:
+        """Return an explanation with the marks that the text has, if it has any."""
+        changed_words = self.changed.get(example.example_id)
+        if example.rationale is None and changed_words is None:
+            return explanation
+        return replace(explanation, rationale=example.rationale, changed_words=changed_words)
+
     def score(
         self,
         classifier: Classifier | None,
@@ -294,14 +302,7 @@ class Scoring:
 
         Random draws of the metric are those of the example, whatever explains it.
         """
-        marked = [
-            replace(
-                explanation,
-                rationale=example.rationale,
-                changed_words=self.changed.get(example.example_id),
-            )
-            for example, explanation in zip(examples, explanations, strict=True)
-        ]
+        marked = [*map(self._marked, examples, explanations)]
         keys = [example.example_id for example in examples]
         notes = Counter[str]()
         falls: dict[int, Falls] = {}

@@ -114,7 +114,7 @@ def test_the_page_of_the_python_api_has_every_public_name(reference):
     assert "\n```python\n>>> import exparity\n>>> scores = [0.4, " in page
 
 
-def test_the_schema_for_editors_is_that_of_the_code(reference):
+def test_the_schema_for_editors_agrees_with_the_code(reference):
     assert reference.SCHEMA.read_text() == reference.schema_file(), "run `make reference`"
 
 

@@ -258,7 +258,7 @@ class AOPC_Comprehensiveness_Evaluation_by_class:
     def compute_evaluation(
         self, class_explanation: Sequence[Explanation], **evaluation_args: Any
     ) -> Evaluation:
-        """Score a text's explanations, of which the i-th explains class i."""
+        """Score a text's explanations; the i-th explains class i."""
         evaluations = (
             self.evaluator.compute_evaluation(explanation, target, **evaluation_args)
             for target, explanation in enumerate(class_explanation)
@@ -690,7 +690,7 @@ def _of_class(rationales: Sequence[Sequence[int]], target: int) -> Sequence[int]
 
 
 def _numbered(tokens: Sequence[str]) -> list[str]:
-    """Return tokens of which no two are equal: the second one of a name gets ``.1``."""
+    """Return distinct tokens: the second one of a name gets ``.1``."""
     seen: dict[str, int] = {}
     names = []
     for token in tokens:

@@ -125,7 +125,7 @@ class Text:
 
     @classmethod
     def of_words(cls, words: Iterable[str], separator: str = " ") -> Text:
-        """Take words, and what stands between two of them: nothing in Chinese, say.
+        """Take words, and what separates two of them: nothing in Chinese, say.
 
         Examples:
             >>> from exparity import Text

@@ -1,4 +1,4 @@
-"""The section of an analysis as the page has it."""
+"""The section of an analysis on the page."""
 
 from exparity.artefacts.analyses import ANALYSES
 from exparity.report.context import section_of

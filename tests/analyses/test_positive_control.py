@@ -174,7 +174,7 @@ def test_removal_is_blind_where_the_probability_of_one_group_never_falls(tmp_pat
     assert "By removal, not even a worsening of 50 %" in said
 
 
-def test_a_planted_gap_in_skill_is_that_of_ratios_of_means(tmp_path, monkeypatch):
+def test_a_planted_gap_in_skill_equals_ratios_of_means(tmp_path, monkeypatch):
     """All random in one group, and no failures: a skill of 1 and one near 0."""
     monkeypatch.setattr(_removal, "FAILURES", 0.0)
     rows = removed(tmp_path, (0.0, 0.0))

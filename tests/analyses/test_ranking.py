@@ -99,7 +99,7 @@ def test_the_page_names_a_method_that_is_best_for_everybody(tmp_path):
     assert "one is best for female and male." in shown(Study(tmp_path, levels).run(random=False))
 
 
-def test_the_page_says_that_methods_are_not_told_apart(tmp_path):
+def test_the_page_says_that_methods_do_not_differ(tmp_path):
     rows = Study(tmp_path, dict.fromkeys(LEVELS, (0.5, 0.5))).run(random=False)
     assert "No method is shown to be better than another." in shown(rows)
 

@@ -139,7 +139,7 @@ def recomputed(run):
     return cells
 
 
-def test_every_cell_is_there(run):
+def test_every_cell_has_a_row(run):
     rows, values = run
     assert set(rows) == set(values)
     assert len(rows) == len(DATASETS) * len(METHODS) * 2

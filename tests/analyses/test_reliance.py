@@ -55,7 +55,7 @@ def test_attribution_that_does_not(tmp_path):
 
 
 class TestRankCorrelation:
-    def test_as_scipy_has_it(self):
+    def test_the_correlation_equals_scipy(self):
         rng = np.random.default_rng(3)
         x = np.round(rng.normal(size=30), 1)
         y = np.round(x + rng.normal(size=30), 1)

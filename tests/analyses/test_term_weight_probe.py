@@ -56,7 +56,7 @@ class TestOnBiographies:
         gaps = of(rows, quantity="selection_rate_gap", debias="none")
         assert all(abs(row["value"]) > 0.1 for row in gaps)
 
-    def test_every_gap_is_there(self, bios):
+    def test_every_gap_has_a_row(self, bios):
         gaps = {f"{k}{r}_gap" for k in ("", "causal_") for r in ("tpr", "fpr", "selection_rate")}
         expected = {*gaps, *(f"{gap}_rms" for gap in gaps), "accuracy", "flip_rate"}
         assert {row["quantity"] for row in bios[0]} == expected
@@ -183,7 +183,7 @@ def test_words_are_of_the_group_that_has_more_of_them():
     [("none", "cda"), pytest.param(("none", *RECIPES), marks=pytest.mark.exhaustive)],
     ids=["few", "all"],
 )
-def test_compas_is_as_an_independent_calculation_has_it(tmp_path, recipes):
+def test_compas_equals_an_independent_calculation(tmp_path, recipes):
     # Normal SG TPR −27.4 and CG −15.9; OS, US and RW overshoot in CG; CDA never flips.
     need((REAL / FILE.path).is_file(), f"COMPAS below {REAL} (or EXPARITY_DATA)")
     generator = {"use": "word_pairs", "params": {"pairs": {"male": "female"}}}

@@ -75,7 +75,7 @@ class TestRoundTrip:
         codecs = {row_group.column(i).compression for i in range(row_group.num_columns)}
         assert codecs == {"ZSTD"}
 
-    def test_a_column_that_may_be_left_out_is_where_no_row_has_it(self, tmp_path):
+    def test_an_optional_column_is_left_out_where_no_row_has_a_value(self, tmp_path):
         optional = {"words_b", "text_b", "spans", "spans_b"}
         names = [name for name in schema_of("data").names if name not in optional]
         row = {name: ROWS["data"][0][name] for name in names[1:]}
@@ -101,7 +101,7 @@ class TestRoundTrip:
 
 
 @pytest.mark.contract
-def test_every_key_of_the_provenance_is_there_and_is_json(tmp_path):
+def test_the_provenance_has_every_key_as_json(tmp_path):
     path = tmp_path / "s.parquet"
     begun = time.time()
     with job():

@@ -160,7 +160,7 @@ def test_a_job_depends_on_its_code():
     assert len({own.options(name, ids)["digest"] for name in names}) == 3
 
 
-def test_the_masked_language_model_is_that_of_the_checkpoint(checkpoints):
+def test_the_masked_language_model_comes_from_the_checkpoint(checkpoints):
     models = {**TINY["models"], "tuned": {**checkpoints["BertForMaskedLM"], "revision": "abc"}}
     found = experiment({"mlm_score": {"max_examples": 8}}, models=models)
     assert found.grid.analyses["mlm_score"] == [("pairs_all", "tuned")]

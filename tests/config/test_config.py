@@ -119,7 +119,7 @@ class TestExplains:
         asked = experiment(**{"methods": {"gradient": {}, "lime": {}}, **changes})
         return {id: dict(one.params) for id, one in asked.methods.items()}
 
-    def test_the_key_is_that_of_every_method_of_logits(self):
+    def test_the_key_holds_for_every_method_of_logits(self):
         assert self.params_of()["gradient"] == {"explains": "auto"}
         assert self.params_of(explains="log_odds") == {
             "gradient": {"explains": "log_odds"},

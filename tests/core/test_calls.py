@@ -126,7 +126,7 @@ def test_which_tokens_are_special_is_derived_or_asked_for(bert):
         evaluate(bert, [Explanation(text, 1, tokens=text.split(), scores=range(5))], metrics[0])
 
 
-def test_a_misspelt_name_of_the_package_is_told():
+def test_a_misspelt_name_of_the_package_raises_with_the_near_one():
     with pytest.raises(AttributeError, match="module 'exparity' has no attribute 'explan'") as told:
         _ = exparity.explan
     assert (told.value.name, told.value.obj) == ("explan", exparity)  # Python then suggests others

@@ -139,7 +139,7 @@ class TestOptions:
         [
             ('{"use":5}', "use: Input should be a valid string, found 5"),
             ('{"use":"x","tagret":"label"}', "unknown option 'tagret'; did you mean 'target'"),
-            ('{"use":"x","use":"y"}', "--options: not valid JSON (the key 'use' is there twice"),
+            ('{"use":"x","use":"y"}', "--options: not valid JSON (the key 'use' occurs twice"),
             ("[]", "--options: must be a JSON object"),
         ],
     )

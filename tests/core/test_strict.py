@@ -62,7 +62,7 @@ class TestYaml:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"a": 1, "b": 2, "a": 3}', "here: not valid JSON (the key 'a' is there twice; keep one)"),
+        ('{"a": 1, "b": 2, "a": 3}', "here: not valid JSON (the key 'a' occurs twice; keep one)"),
         (r'{"a": "\ud800"}', "here: not valid JSON ("),
         ("[1", "here: not valid JSON"),
     ],

@@ -64,7 +64,7 @@ class TestWordPairs:
         found = made("Keisha met Mei Ling", "black", RACES, pairs_file=names, mode="set")
         assert found == {"white": "Anne Smith met Anne Smith", "asian": "Mei Ling met Mei Ling"}
 
-    def test_the_order_of_groups_is_that_of_the_data_and_changes_no_text(self, names):
+    def test_groups_have_the_order_of_the_data_which_changes_no_text(self, names):
         text = "An African-American and KEISHA's aunt"
         results = [made(text, "black", order, pairs_file=names) for order in permutations(RACES)]
         assert results == [results[0]] * 6
@@ -135,7 +135,7 @@ def test_data_that_a_generator_cannot_serve_are_refused(use, examples, groups, m
 
 @pytest.mark.property
 @given(st.lists(st.sampled_from("abcd")), st.lists(st.sampled_from("abcd")))
-def test_what_is_not_marked_stands_in_both_texts_in_order(words, others):
+def test_unmarked_words_are_in_both_texts_in_order(words, others):
     changed = changed_words(words, others)
     assert changed.dtype == np.bool_
     assert changed.shape == (len(words),)

@@ -190,7 +190,7 @@ class TestPaths:
         assert len(load("~/m*.csv")[0]) == 24
 
     @pytest.mark.parametrize("path", ["https://example.org/a.csv", "s3://bucket/a.csv"])
-    def test_an_address_of_the_web_is_told_from_a_file(self, path):
+    def test_an_address_of_the_web_is_no_file(self, path):
         assert f"path: {path}: only hf://datasets/OWNER/NAME/FILE is read from" in refused(path)
 
 

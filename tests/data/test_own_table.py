@@ -187,7 +187,7 @@ class TestRefusals:
         if kind != "long and near":
             assert re.search(r"; known: .* and [\d,]+ more$", message)
 
-    def test_a_folder_is_told_from_a_file(self, tmp_path):
+    def test_a_folder_is_no_file(self, tmp_path):
         """Some programs write a table as a folder of parts."""
         path = tmp_path / "reviews.parquet"
         path.mkdir()

@@ -132,7 +132,7 @@ def test_a_word_goes_with_the_blanks_before_it():
     assert len({*predict.texts}) == 5
 
 
-def test_what_stands_between_words_goes_with_the_later_one():
+def test_space_between_words_goes_with_the_later_one():
     text = Text("warm, (funny) film", ((0, 4), (7, 12), (14, 18)))
     function = box()
     (encoding,) = function.encode([text])

@@ -84,7 +84,7 @@ def test_one_output_has_the_probability_of_a_pipeline(single):
 def test_a_label_that_there_is_not(several):
     with pytest.raises(InputError, match="; did you mean 'toxic'"):
         exparity.load_classifier(several, "cpu", label="toxik")
-    with pytest.raises(InputError, match="classes of which a text has one; leave it out"):
+    with pytest.raises(InputError, match="each text has one of the classes; leave it out"):
         exparity.load_classifier(named("bert", NAMES), "cpu", label="toxic")
 
 

@@ -20,7 +20,7 @@ ONCE = settings(max_examples=25, suppress_health_check=[HealthCheck.function_sco
 
 @ONCE
 @given(SIDES, SIDES)
-def test_encoding_is_that_of_the_tokenizer(pair_classifier, first, second):
+def test_encoding_equals_the_tokenizer(pair_classifier, first, second):
     (encoding,) = pair_classifier.encode([(first, second)])
     ids, types = plain_pair(pair_classifier, (" ".join(first), " ".join(second)))
     found_ids, found_types = pair_classifier.split_types(encoding.token_ids)
@@ -42,7 +42,7 @@ def test_encoding_is_that_of_the_tokenizer(pair_classifier, first, second):
         assert encoding.text[own_start:own_end] == covered
 
 
-def test_what_stands_between_is_in_the_text(pair_classifier):
+def test_space_between_words_is_in_the_text(pair_classifier):
     (encoding,) = pair_classifier.encode([PAIRS[0]])
     separator = pair_classifier.tokenizer.sep_token
     assert encoding.text == f"{PAIRS[0][0]} {separator} {PAIRS[0][1]}"

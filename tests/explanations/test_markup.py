@@ -52,7 +52,7 @@ def alpha(style):
 
 
 class TestExplanation:
-    def test_the_direction_is_that_of_the_text(self):
+    def test_the_direction_comes_from_the_text(self):
         """Special tokens, which are Latin, have one of their own, so that they do not count."""
         special = [True, False, False, True]
         tokens = ["[CLS]", "\u05d0\u05e0\u05d9", "\u05d0\u05d5\u05d4\u05d1", "[SEP]"]

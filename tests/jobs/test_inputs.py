@@ -57,7 +57,7 @@ def call_of(flags, options=None):
 
 
 @pytest.mark.parametrize("job", JOBS.strip().splitlines())
-def test_a_job_is_told_by_what_it_reads(job):
+def test_what_a_job_reads_identifies_it(job):
     flags, options, read = (part.strip() for part in job.split(" : "))
     call = call_of(flags, options)
     assert sorted(job_inputs(call)) == sorted(map(Path, read.split()))
@@ -73,7 +73,7 @@ def test_the_report_reads_what_the_grid_holds():
 
 
 @pytest.mark.parametrize("options", ["{}", '{"pairs": 5}'])
-def test_a_report_without_its_options_is_told_by_nothing(options):
+def test_a_report_without_its_options_is_not_identified(options):
     assert list(job_inputs(call_of("report --page r/p", options))) == []
 
 

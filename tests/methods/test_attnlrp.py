@@ -128,7 +128,7 @@ def test_attention_that_cannot_be_seen_is_refused(classifiers, monkeypatch):
 
 
 @pytest.mark.contract
-def test_its_terms_are_told(capsys, classifiers):
+def test_its_terms_are_printed(capsys, classifiers):
     classifier = classifiers["bert"]
     terms = METHODS.get("attnlrp").facts.terms
     assert "patent" in terms

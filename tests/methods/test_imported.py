@@ -168,7 +168,7 @@ def test_scores_of_words_are_shared_among_tokens(classifier, tmp_path):
     assert_same(imported(classifier, write(tmp_path / "a.jsonl", rows)), expected)
 
 
-def test_a_text_that_is_there_twice_is_explained_once_or_alike(classifiers, tmp_path):
+def test_a_repeated_text_is_explained_once_or_alike(classifiers, tmp_path):
     classifier = classifiers["bert"]
     made = exparity.explain(classifier, TEXTS[0], 0, "gradient_x_input")
     for rows in (own(made), own(made * 2)):

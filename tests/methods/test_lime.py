@@ -19,7 +19,7 @@ TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
 
 @pytest.mark.reference
 @given(st.integers(1, 9), st.integers(2, 40), st.sampled_from([0.1, 1.0]), st.integers(0, 99))
-def test_the_regression_is_that_of_the_lime_package(t, m, ridge, seed):
+def test_the_regression_equals_the_lime_package(t, m, ridge, seed):
     rng = np.random.default_rng(seed)
     masks, values = draw_masks(t, m, rng), rng.random((m, 1))
     data = masks.astype(float)

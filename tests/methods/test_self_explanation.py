@@ -189,7 +189,7 @@ def namer():
     )
 
 
-def test_true_words_for_one_group_and_random_ones_for_the_other_are_told_apart():
+def test_true_words_for_one_group_and_random_ones_for_the_other_differ():
     """The model decides alike for both groups, and explains itself truly to one alone."""
     classifier = namer()
     rows = namer_texts(120, 1)

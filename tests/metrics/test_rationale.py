@@ -43,7 +43,7 @@ def test_a_perfect_explanation_has_one(metric):
     assert value(metric, [0, 0.3, 0, 0.3, 0, 0, 0, 0], [0, 1, 0, 1, 0, 0, 0, 0]) == 1
 
 
-def test_the_mean_length_of_the_rationales_is_that_of_those_that_have_any():
+def test_the_mean_length_of_rationales_leaves_out_empty_ones():
     """By hand: lengths 1, 3 and 4 have the mean 2.67, so that three words are selected."""
     marks = [[1, 0, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1], [0, 0, 0, 0], None]
     explanations = [explanation([4, 3, 2, 1], one) for one in marks]

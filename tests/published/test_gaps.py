@@ -74,7 +74,7 @@ class TestOurs:
         assert "+90.00 ± 0.00" in text
         assert "mixed: OS-CDA" in text
 
-    def test_the_probe_stands_beside_the_bag_of_words(self, tmp_path):
+    def test_the_probe_is_beside_the_bag_of_words(self, tmp_path):
         classifier(tmp_path, "bios", "mine", 0, "", [("accuracy", "", 0.9)])
         rows = [
             {

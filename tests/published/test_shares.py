@@ -108,7 +108,7 @@ class TestClaims:
         assert total.lowest * TOTAL == pytest.approx(2173)
         assert total.highest * TOTAL == pytest.approx(2173 + 696)
 
-    def test_ours_stands_beside_each(self, equal):
+    def test_ours_is_beside_each(self, equal):
         for claim in equal.claims:
             assert claim.runs_ours == claim.runs
             if claim.question == "significant":

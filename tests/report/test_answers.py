@@ -55,5 +55,5 @@ def test_the_page_of_one_training_ends_with_every_question_answered(tmp_path):
         ),
     ],
 )
-def test_a_gap_is_told_in_draws_of_two_texts_and_skill_by_how_far_explanations_go(gap, said):
+def test_a_gap_is_worded_as_draws_of_two_texts_and_skill_by_how_far_explanations_go(gap, said):
     assert said in _in_plain_numbers(verdict_row(**{**ROW, **gap}))

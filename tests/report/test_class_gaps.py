@@ -66,7 +66,7 @@ def study_of(folder, order=("male", "female")):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_each_class_stands_beside_the_published_one_with_our_sign(tmp_path, order):
+def test_each_class_is_beside_the_published_one_with_our_sign(tmp_path, order):
     study = study_of(tmp_path, order)
     comparison = compare_gaps(
         tmp_path, "chen2024", {"bert": "albert_large", "bert_cda": "albert_large"}

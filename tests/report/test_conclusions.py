@@ -242,7 +242,7 @@ def test_equally_served_groups_are_no_reason_to_deal_with_anything(study):
     assert "surer" not in text
 
 
-def test_gaps_are_told_with_the_levels_of_both_groups(study):
+def test_gaps_are_written_with_the_levels_of_both_groups(study):
     facts = {"verdict": "different", "better_group": "male", "mean_a": 0.41, "mean_b": 0.32}
     facts |= {"d": 0.5, "quantity": "score", "skill_a": math.nan, "skill_b": math.nan}
     planted = changed(study, lambda row: row.dataset == "data_1", **facts)
@@ -251,7 +251,7 @@ def test_gaps_are_told_with_the_levels_of_both_groups(study):
     assert "0.41 (female 0.32)" in text
 
 
-def test_where_the_next_training_may_favour_another_group_it_is_told_how_many_do(study):
+def test_an_unsettled_group_comes_with_how_many_trainings_favour_it(study):
     facts = {"better_group": "female", "mean_a": 0.42, "mean_b": 0.63, "d": -0.7, "n_seeds": 5}
     facts |= {"quantity": "score", "skill_a": math.nan, "skill_b": math.nan}
     facts |= {"seeds_above": 1, "seeds_below": 4}

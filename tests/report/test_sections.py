@@ -231,7 +231,7 @@ def test_packed_data_come_back_and_end_no_element():
         assert unpacked(packed_json([text])) == [text]
 
 
-def test_memory_of_explanations_is_that_of_the_sample(tmp_path):
+def test_memory_of_explanations_grows_with_the_sample(tmp_path):
     """Six methods explain each text; of all that are not shown, only ids and scores are held."""
     settings = config(datasets=1, models=1, seeds=1, methods=6, metrics=2)
     peaks = {}

@@ -95,7 +95,7 @@ class TestViolins:
         middle = place.place(spreads[0].numbers[2])
         assert points_of(median.path)[0][1] == pytest.approx(middle, abs=0.3)
 
-    def test_the_density_is_that_of_a_naive_sum(self):
+    def test_the_density_equals_a_naive_sum(self):
         values = np.random.default_rng(1).normal(size=300)
         found = score_spread(values)
         kept = values[(values >= found.at[0]) & (values <= found.at[-1])]

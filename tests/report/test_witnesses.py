@@ -38,7 +38,7 @@ def only_table(*rows):
     return only
 
 
-def test_witnesses_that_agree_are_told_together():
+def test_witnesses_that_agree_share_a_sentence():
     said = only_table(
         ("lime", FORESIGHT, "different", "a"),
         ("lime", REMOVAL, "considerable", "a"),

@@ -84,7 +84,7 @@ class TestCommand:
             if not row.quantity.endswith("_by_chance"):  # its draws follow from the cell
                 assert other["value"] == pytest.approx(row.value, nan_ok=True)
             assert other["flags"] == list(row.flags)
-        assert f"{len(rows)} quantities, of which 0 are undefined" in said
+        assert f"{len(rows)} quantities, 0 of them undefined" in said
 
     def test_bad_options_are_one_line(self, files, command):
         code, said = command("--options", '{"confidence": 2.0}')

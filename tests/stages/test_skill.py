@@ -240,7 +240,7 @@ def test_rooms_that_are_shares_are_compared(least_room, flags):
 
 
 @pytest.mark.parametrize(("gain", "flags"), [(0.5, []), (0.6, ["reference_beaten"])])
-def test_a_skill_above_that_of_the_reference_is_flagged(gain, flags):
+def test_a_skill_above_the_reference_is_flagged(gain, flags):
     steps = [(0.2, 0.5), (gain, 0.5)]
     skill = Skill.of({"ranks": steps, "log_odds": steps}, ["a", "b"])
     assert rooms_of([skill], "a", "b")[1] == flags

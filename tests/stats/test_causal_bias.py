@@ -82,7 +82,7 @@ def with_counterfactuals(n=60, n_classes=3, matched=False):
 @pytest.mark.reference
 class TestReference:
     @given(counterfactuals())
-    def test_every_value_is_that_of_the_loops(self, sample):
+    def test_every_value_equals_the_loops(self, sample):
         found, expected = causal(sample), naive(sample)
         assert set(found) == set(expected)
         for key, (value, n) in expected.items():
@@ -92,7 +92,7 @@ class TestReference:
     @pytest.mark.parametrize(
         ("e", "f", "g", "h"), [(24, 3, 11, 2), (0, 4, 1, 20), (9, 0, 0, 7), (14, 5, 0, 22)]
     )
-    def test_the_interval_of_a_gap_is_that_of_paired_shares(self, e, f, g, h):
+    def test_the_interval_of_a_gap_equals_paired_shares(self, e, f, g, h):
         """Newcombe's method 10 from the four counts of the pairs, its formula written out."""
         cells = [(1, 1)] * e + [(1, 0)] * f + [(0, 1)] * g + [(0, 0)] * h
         n = len(cells)

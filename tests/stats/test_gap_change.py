@@ -54,7 +54,7 @@ def naive_change(values, base, groups, out, change=of_sizes):
 
 class TestOfOneTraining:
     @pytest.mark.parametrize("matched", [True, False])
-    def test_as_a_naive_loop_has_it(self, matched):
+    def test_a_change_equals_a_naive_loop(self, matched):
         values = drawn(np.random.default_rng(1), seeds=1, n=32, gap=0.9, base_gap=-0.6)
         (own,) = changed(values, matched).by_training
         groups, _ = named(32, matched)

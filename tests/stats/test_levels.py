@@ -10,7 +10,7 @@ pytestmark = pytest.mark.reference
 ORDER = ("a", "b")
 
 
-def test_the_interval_of_one_training_is_that_of_the_t_test_over_texts():
+def test_the_interval_of_one_training_equals_the_t_test_over_texts():
     values = np.random.default_rng(0).normal(size=(1, 30))
     level, _ = group_levels(values, ["a"] * 20 + ["b"] * 10, ORDER)
     own = stats.ttest_1samp(values[0, :20], 0).confidence_interval(0.95)

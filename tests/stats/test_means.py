@@ -52,7 +52,7 @@ def test_it_ends_where_scores_end():
         ([[0.5, 0.5], [0.5, 0.5]], 0.5, (0.5, 0.5)),
     ],
 )
-def test_where_nothing_varies_or_nothing_is_there(scores, mean, ends):
+def test_means_of_constant_or_no_scores(scores, mean, ends):
     made = mean_score(np.array(scores))
     assert (made.mean, made.ci_low, made.ci_high) == pytest.approx((mean, *ends), nan_ok=True)
 

@@ -99,7 +99,7 @@ def by_label(rows, pairs):
 @pytest.mark.reference
 class TestReference:
     @given(predictions(), st.sampled_from([0.8, 0.95]))
-    def test_every_value_is_that_of_the_loops(self, given, confidence):
+    def test_every_value_equals_the_loops(self, given, confidence):
         found, expected = statistical(given, confidence=confidence), naive(**given)
         others = {key for key in found if key[0].startswith(("auc", "f1"))}  # test_quality.py
         assert set(found) - others == set(expected)

@@ -108,7 +108,7 @@ SEVERAL = {
         (SEVERAL["friedman"], (7, 7, 7)),
     ],
 )
-def test_of_many_rows_is_that_of_each(function, sizes):
+def test_many_rows_equal_each_alone(function, sizes):
     rng = np.random.default_rng(2)
     samples = [rng.normal(size=(4, n)) for n in sizes]
     for sample in samples:

@@ -114,7 +114,7 @@ def test_direction_and_order_turn_what_they_should():
         assert test.difference == pytest.approx(-other.difference)
 
 
-def test_equal_methods_are_not_told_apart():
+def test_equal_methods_do_not_differ():
     scores, groups = drawn(np.random.default_rng(5))
     scores["m1"] = scores["m0"].copy()
     test = by_pair(compared(scores, groups))[EVERYBODY, "m0", "m1"]

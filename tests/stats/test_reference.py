@@ -79,7 +79,7 @@ class TestByHand:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("ddof", [0, 1])
-def test_d_is_that_of_loops(name, ddof):
+def test_d_equals_loops(name, ddof):
     a, b = SAMPLES[name]
     # Two-pass sums of a dozen numbers differ by a few units in the last place; values near
     # 1e6 with spread 10 lose five more digits.

@@ -43,7 +43,7 @@ FORMS = ("sum", "either", "both", "pair", "saturating")
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_reference_is_that_of_the_product(closed, form):
+def test_reference_equals_the_product(closed, form):
     group = closed.Group(n=9, form=form, temperature=2.0)
     texts = closed.drawn(group, 2, 3, np.random.default_rng(0))
 
@@ -87,7 +87,7 @@ def test_steps_are_those_of_single_texts(closed, form):
             assert steps[scale][at] == pytest.approx(limits.step(falls, scale), abs=1e-12)
 
 
-def test_what_is_foreseen_is_that_of_the_metric(closed):
+def test_the_closed_form_foresees_as_the_metric_does(closed):
     rng = np.random.default_rng(2)
     texts = closed.drawn(closed.Group(n=10, form="either"), 1, 5, rng)
     masks, drops, found = closed.foresight_of(texts, rng)

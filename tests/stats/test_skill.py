@@ -349,7 +349,7 @@ class TestOnAllScales:
         whole, _ = on_all_scales({"ranks": undefined, "log_odds": ranks, "probability": other})
         assert math.isnan(whole.p_mean)
 
-    def test_the_detectable_effect_is_that_of_the_scale_that_finds_least(self):
+    def test_the_detectable_effect_comes_from_the_scale_that_finds_least(self):
         """A gap must show on each scale, so that the easiest one does not say what is found."""
         ranks, other = trained(0.5, 0.5)
         rng = np.random.default_rng(1)
@@ -441,7 +441,7 @@ def test_perfect_explanations_have_a_skill_of_1_at_their_own_sizes(linear, sizes
     assert gain / room == pytest.approx(1.0, abs=1e-9)
 
 
-def test_chance_is_that_of_the_own_size(linear):
+def test_chance_is_of_the_same_size(linear):
     """One of 20 tokens takes a weight of 1.5 away in three cases of 20."""
     p, limits = linear
     gain, _ = limits.step(falls(p, list(range(20)), [1]), "log_odds")

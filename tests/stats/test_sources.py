@@ -154,7 +154,7 @@ def test_explanations_of_one_skill_have_no_part():
     assert abs(found.gap_room) > 0.05
 
 
-def test_without_room_only_chance_is_told():
+def test_without_room_only_chance_is_known():
     divided, groups, _ = drawn(5)
     nowhere = [one._replace(room=np.full(len(groups), UNKNOWN)) for one in divided]
     found = sources(nowhere, groups)
@@ -162,7 +162,7 @@ def test_without_room_only_chance_is_told():
     assert np.isnan([found.gap_room, found.gap_explanations]).all()
 
 
-def test_without_a_control_nothing_is_told():
+def test_without_a_control_no_source_is_known():
     assert np.isnan(parts(sources([], ["female", "male"]))).all()
 
 

@@ -38,7 +38,7 @@ def test_the_temperature_that_made_a_classifier_too_sure_is_found(temperature):
     assert temperature_of(probabilities, labels) == pytest.approx(temperature, rel=0.1)
 
 
-def test_it_is_that_of_the_largest_likelihood():
+def test_it_has_the_largest_likelihood():
     probabilities, labels = too_sure(n=40)
     targets = np.full(probabilities.shape, 1 / 43)
     targets[np.arange(40), labels] = 41 / 43

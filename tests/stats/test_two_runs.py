@@ -20,7 +20,7 @@ def row(d, error, n, sd=1.0):
 
 
 @given(gaps, gaps, spreads, spreads, sizes, sizes, spreads)
-def test_the_interval_is_that_of_welch(d, other, error, other_error, n, m, sd):
+def test_the_interval_equals_welch(d, other, error, other_error, n, m, sd):
     def p(of_gap):
         stds = error * math.sqrt(n), other_error * math.sqrt(m)
         return ttest_ind_from_stats(of_gap, stds[0], n, other, stds[1], m, equal_var=False).pvalue

@@ -133,7 +133,7 @@ def test_families_are_corrected_apart_and_seeds_are_none():
         assert column(judge(rows, family), "p_mean_holm") == pytest.approx([0.02 * tests] * 6)
 
 
-def test_what_is_there_stays():
+def test_columns_of_a_row_stay():
     row = cell(0.5, method="lime")
     (judged,) = judge([row])
     assert judged.items() >= row.items()
@@ -197,7 +197,7 @@ def test_trainings_lack_where_they_are_few_though_texts_have_most_of_the_varianc
     assert rows[0][less] < rows[0][more] <= rows[0]["minimal_detectable_effect_corrected"]
 
 
-def test_twice_as_much_is_what_a_study_of_that_size_would_be_told():
+def test_twice_as_much_equals_a_study_of_that_size():
     """With the variances of a study of twice the trainings, or texts, as simulated ones have."""
     of_seeds, of_texts, of_cells = 0.02, 0.03, 0.05
     effects = {}
@@ -258,7 +258,7 @@ def test_forward_simulation_comes_first_where_a_method_has_it():
     assert [row["headline"] for row in rows] == [True, False, False, False, True, False]
 
 
-def test_a_family_holds_what_is_told_together():
+def test_a_family_holds_what_readers_see_together():
     """Scores beside a skill, of which no verdict stands, do not lower the bar for others."""
     metrics = [f"m{i}" for i in range(8)]
     surer = [standing_cell("lime", m, "faithfulness", p_mean=1e-6) for m in metrics]

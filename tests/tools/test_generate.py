@@ -68,7 +68,7 @@ class TestSets:
             "group": "female",
         }
 
-    def test_all_words_of_both_genders_are_set_to_that_of_the_text(self, generated):
+    def test_all_words_of_both_genders_are_set_to_the_gender_of_the_text(self, generated):
         rows, _ = generated()
         texts = {row["id"]: row["text"] for row in rows}
         assert texts["4-male"] == "The King (my uncle) saw his father, and him!"

@@ -165,7 +165,7 @@ class TestTerminal:
         assert line.startswith("m, gini of y, z: The classifier is less sure of b; ")
 
 
-def test_the_folder_is_that_of_the_config(repository, results, shown, monkeypatch, tmp_path):
+def test_the_folder_comes_from_the_config(repository, results, shown, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=r"^results: no such folder"):
         show()

@@ -90,7 +90,7 @@ def test_nothing_is_imported_from_the_working_folder(tmp_path):
     assert is_served(run)
 
 
-def test_a_name_that_another_user_has_taken_is_told_nothing():
+def test_a_server_of_another_user_gets_nothing():
     name = f"exparity-taken-{os.getpid()}"
 
     def take():

@@ -276,7 +276,7 @@ def test_it_can_be_switched_off(monkeypatch):
     assert os.environ["EXPARITY_WARM"] == "0"
 
 
-def test_a_platform_without_it_is_told(monkeypatch, capsys):
+def test_a_platform_without_it_is_named(monkeypatch, capsys):
     monkeypatch.setenv("EXPARITY_WARM", "")
     monkeypatch.delattr(os, "pidfd_open")
     assert start.start_server() is None

@@ -1,4 +1,4 @@
-"""Explanations of another tool through the whole workflow, as docs/importing.md has it."""
+"""Explanations of another tool through the whole workflow, by the steps of docs/importing.md."""
 
 import re
 import shlex

@@ -77,7 +77,7 @@ os.environ.update(EXPERIMENT.environment)
 RESULTS = EXPERIMENT.results
 
 if workflow.remote_exec:
-    # A submission has one CPU and one GPU at most, and is not told of --resources.
+    # A submission has one CPU and one GPU at most, and does not get --resources.
     workflow.register_resource("gpu_slot", 1)
 
 

@@ -32,7 +32,7 @@ def get_gpu_slots(of_metric=False, runs_model=True):
 
 
 def get_processes():
-    """The processes of a training, each of which has a core or a GPU."""
+    """The processes of a training; each has a core or a GPU."""
     return with_signature(lambda wildcards: EXPERIMENT.processes(get_ids(wildcards)))
 
 

@@ -233,7 +233,7 @@ class AnalysisFacts:
             the config's options; with ``**settings`` in their place, or without ``job_options``,
             the function's own options are. Returns the options of the job of these ids, or None
             where the analysis does not apply. Among the options, ``digest`` is that of code that
-            the config chooses; the job is not told of it.
+            the config chooses; the job does not get it.
         caution: called as ``caution(experiment, **settings)`` with the block of the config; returns
             what a plan has to warn of, or None.
         section: called as ``section(rows, study)``; returns the :class:`Findings`, None

@@ -72,7 +72,7 @@ def current_run() -> Run:
 
 @contextmanager
 def job(lineage: str = "") -> Iterator[Run]:
-    """Run a job in this block, so that of two of one cell the later one's artefacts stay."""
+    """Run a job in this block: of two jobs of one cell, the later one's artefacts stay."""
     token = _run.set(Run(lineage))
     try:
         yield current_run()
@@ -175,7 +175,7 @@ def write_artefact(
 
     Jobs of a killed run live on, and may end after those of the next run, whose parameters can be
     others and whose results may be in use: what a job that started later wrote is left as it is.
-    A start that lies in the future is that of a wrong clock, and protects nothing.
+    A start in the future comes from a wrong clock, and protects nothing.
     """
     run = current_run()
     now = time.time()

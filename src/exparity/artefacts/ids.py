@@ -106,7 +106,7 @@ class Provenance(dict[str, object]):
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """The least and the largest score of a metric; None where they are not told."""
+        """The least and the largest score of a metric; None where they are unknown."""
         if "bounds" not in self:
             return None
         low, high = as_list(self["bounds"])

@@ -91,7 +91,7 @@ class Benchmark:
         chat: put the prompt into the tokenizer's chat template.
         plugins: modules with methods, metrics and datasets of your own: paths to Python files, or
             names of importable modules.
-        max_examples: largest number of texts of a dataset; the sample is that of a run.
+        max_examples: largest number of texts of a dataset; a run takes the same sample.
         data_dir: folder of the raw files of a dataset; what is missing is downloaded to it.
 
     Attributes:
@@ -283,7 +283,7 @@ class Benchmark:
         return {name: {"use": use.registered, **use.options} for name, use in uses.items()}
 
     def _entry(self, block: Block, name: str) -> Entry[Any] | None:
-        """Return what a name of this benchmark stands for; None for that of another tool."""
+        """Return what a name of this benchmark stands for; None for a name of another tool."""
         registry = _REGISTRIES[block]
         use = self._used[block].get(name)
         registered = name if use is None else use.registered

@@ -53,7 +53,7 @@ def load_texts(
 
     Args:
         written: ``use``, the registered id, and options of the dataset.
-        max_examples: largest number of test texts; the sample is that of a run.
+        max_examples: largest number of test texts; a run takes the same sample.
         data_dir: folder of raw files; what is missing is downloaded to it.
 
     Raises:

@@ -239,7 +239,7 @@ def check_counterfactuals(experiment: ResolvedConfig) -> None:
         if groups := instance.known_groups:  # others are known once the data are read
             check_groups(generator.entry.id, generator.params, groups, where)
         if facts.group_decides_label:
-            raise InputError(label_refusal(dataset, f"as '{instance.entry.id}' has it"))
+            raise InputError(label_refusal(dataset, f"as the facts of '{instance.entry.id}' say"))
     for dataset, model in experiment.pairs:
         for intervention in experiment.models[model].interventions:
             needs = f".debias: '{intervention.id}' needs"

@@ -24,7 +24,7 @@ def read_experiment(files: Sequence[Path], overrides: Sequence[str] = ()) -> Exp
 
 
 def results_of(named: Path | None, files: Sequence[Path], overrides: Sequence[str]) -> Path:
-    """Return the results folder that is named, that of the config, or ``results``; it exists."""
+    """Return the results folder that is named, the config's, or ``results``; it exists."""
     if named is None:
         has_config = files or overrides
         named = Path(read_experiment(files, overrides).results if has_config else "results")
@@ -64,7 +64,7 @@ def read_overrides(overrides: Sequence[str]) -> dict[str, object]:
 
 
 def as_in_a_file(value: Any) -> Any:
-    """Return a value of Snakemake's ``--config`` as a config file would have it."""
+    """Return the value of Snakemake's ``--config`` that a config file would hold."""
     # Snakemake reads `seeds=[0, 1]` as ['0', '1'].
     if isinstance(value, Mapping):
         return {key: as_in_a_file(inner) for key, inner in value.items()}

@@ -121,7 +121,7 @@ def up_to_date(experiment: Experiment, paths: Set[str]) -> set[str]:
 
 
 def is_checkpoint(path: str) -> bool:
-    """Return whether a path of the results is that of a checkpoint."""
+    """Return whether a path of the results is a checkpoint."""
     return path.rpartition("/")[2].isdecimal()  # all else has a suffix, or a name of the report's
 
 

@@ -59,7 +59,7 @@ class Argument:
     """An argument of a function, as the command line has it.
 
     Attributes:
-        kind: its type without marks; of a list, that of its items.
+        kind: its type without marks; the type of the items of a list.
         several: whether it is a list.
         optional: whether it may be None.
         part_of: name and class of the dataclass that it is a field of.

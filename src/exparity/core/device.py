@@ -108,8 +108,8 @@ def resolve_device(name: str) -> torch.device:
         if torch.version.cuda and os.environ.get("CUDA_VISIBLE_DEVICES", "-1") not in ("", "-1"):
             raise InputError(  # a job on a cluster would run for hours on its one core
                 "device 'auto': CUDA_VISIBLE_DEVICES names a GPU, but torch "
-                f"{torch.__version__} finds none; compare its CUDA with that of nvidia-smi, which "
-                f"is the newest that the driver runs, {_NO_GPU}"
+                f"{torch.__version__} finds none; compare its CUDA with nvidia-smi, which "
+                f"names the newest that the driver runs, {_NO_GPU}"
             )
         return torch.device("cpu")
     try:

@@ -13,7 +13,7 @@ from exparity.core.escaping import UNSAFE
 
 _OF_LINES = "prompts."
 _DEEPEST = 100
-"""Levels in YAML or JSON; each takes several of Python's stack, of which there are 1,000."""
+"""Levels in YAML or JSON; each takes several of the 1,000 frames of Python's stack."""
 
 
 def read_yaml(path: Path) -> Any:
@@ -76,7 +76,7 @@ def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(items) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key '{twice}' is there twice; keep one")
+        raise ValueError(f"the key '{twice}' occurs twice; keep one")
     return items
 
 

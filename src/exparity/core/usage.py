@@ -16,7 +16,7 @@ def begin_usage() -> None:
     """Count from now on, in a process that has done other work before."""
     global _cpu_seconds_before
     _cpu_seconds_before = time.process_time()
-    with suppress(OSError):  # the peak stays that of all work where it cannot be reset
+    with suppress(OSError):  # the peak covers all work where it cannot be reset
         Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
 
 

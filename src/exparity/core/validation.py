@@ -89,7 +89,7 @@ class Settings(BaseModel, metaclass=_Meta):
 
     @property
     def all_values(self) -> dict[str, Any]:
-        """Every key with its value, as JSON has it."""
+        """Every key with its value, as in JSON."""
         # Defaults of signatures are tuples, also where the type is a list.
         return self.model_dump(mode="json", warnings=False)
 

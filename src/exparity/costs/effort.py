@@ -20,7 +20,7 @@ from exparity.costs.calls import TOKENS, passes_of
 CORE_GFLOPS = 50
 """Operations of a CPU core in a second, in billions; docs/performance.md has measured ones."""
 LEAST_MINUTES = 10
-"""Time that a job is given beside that of its work."""
+"""Time that a job is given on top of its work."""
 MOST_MINUTES = 24 * 60
 """Most time that a job asks for: partitions often give no more, and its parts stay."""
 ROOM = 2

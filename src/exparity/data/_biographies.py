@@ -39,7 +39,7 @@ class _Lexicon(NamedTuple):
     """Words of biographies.
 
     Attributes:
-        title: what stands before a surname.
+        title: what precedes a surname.
         occupations: lists of words by occupation and kind.
         shared: the same of what two occupations share, by their names.
         homes: towns by gender.
@@ -56,7 +56,7 @@ _LEXICON = _Lexicon(**read_yaml(shipped("bios/lexicon.yaml")))
 OCCUPATIONS: tuple[str, ...] = tuple(_LEXICON.occupations)
 KINDS: tuple[str, ...] = tuple(_LEXICON.occupations[OCCUPATIONS[0]])
 TEMPLATES = read_templates(shipped("bios/templates.yaml"))
-# What two occupations share stands under the names of both.
+# Entries that two occupations share are under the names of both.
 SHARED: Mapping[str, str] = {
     occupation: both for both in _LEXICON.shared for occupation in both.split()
 }

@@ -21,7 +21,7 @@ class Lexicon(NamedTuple):
 
     Attributes:
         partners: by the gender that is made, words of the other one and what they become.
-        telling: by gender, the words that tell it whatever stands around them.
+        telling: by gender, the words that tell it in any context.
         function_words: no nouns, so that "her" before one is no possessive.
         fixed: phrases that tell nobody's gender, as words.
         objects: words before and after a "her" that is an object.

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 POSTS, PARTS = known_files("hatexplain").values()
 _FACTS = known_facts("hatexplain")
 LABELS = known_labels("hatexplain")
-# The rest: posts of which no chosen community is named most often.
+# The rest: posts where no chosen community is named most often.
 _GROUPS = tuple(as_texts(_FACTS["groups"]))
 COMMUNITIES = _GROUPS[:-1]
 REST = _GROUPS[-1]
@@ -144,7 +144,7 @@ def _example(
 
 
 def _texts(path: Path, group: str) -> Iterator[Example]:
-    """Yield texts to train on, of which only the label is known."""
+    """Yield texts to train on; only their label is known."""
     for number, (where, row) in enumerate(read_rows(path, ("text", "label")), start=1):
         label = row["label"]
         if label not in LABELS:

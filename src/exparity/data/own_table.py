@@ -280,7 +280,7 @@ def _declared_classes(files: Sequence[Path], label: str) -> Sequence[str] | None
         if other != first:
             kinds = [name_list(names or ()) or "no classes" for names in (first, other)]
             raise InputError(
-                f"{file}: column '{label}' declares {kinds[1]}, and that of {files[0]} {kinds[0]}; "
+                f"{file}: column '{label}' declares {kinds[1]}, but {kinds[0]} in {files[0]}; "
                 "list the classes in `labels`"
             )
     return first
@@ -385,7 +385,7 @@ def _complete(
 
 
 def _is_visible(words: Sequence[str]) -> bool:
-    """Return whether a text has a character of which a tokenizer makes a token."""
+    """Return whether a text has a character that a tokenizer turns into a token."""
     signs = chain.from_iterable(words)
     return any(unicodedata.category(sign) not in _BLANK_CATEGORIES for sign in signs)
 

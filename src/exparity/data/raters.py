@@ -53,7 +53,7 @@ class RaterTable(Settings):
         next(iter(read_rows(Path(self.path), self.columns)), None)
 
     def markings(self, examples: Mapping[str, Example]) -> Iterator[Marking]:
-        """Yield the rows, of which each is of one of some examples by their id."""
+        """Yield the rows that belong to some examples, which are given by id."""
         for where, row in read_rows(Path(self.path), self.columns):
             example_id = id_of(where, self.text_id, row[self.text_id])
             rater = id_of(where, self.rater, row[self.rater])
@@ -99,7 +99,7 @@ def example_named(where: str, example_id: str, examples: Mapping[str, Example]) 
 
 
 def checked_markings(markings: Iterable[Marking], examples: Mapping[str, Example]) -> list[Marking]:
-    """Return markings of some examples, each of which fits its text and the other ones.
+    """Return markings of some examples; each fits its text and the other markings.
 
     Raises:
         InputError: an unknown text; marks that are not one a word; a text that one rater marked

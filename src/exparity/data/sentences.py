@@ -70,7 +70,7 @@ def read_sentences(
             name = id_of(where, id_column, row[id_column])
         if name in places:
             raise InputError(
-                f"{where}: {id_column} '{name}' is that of {places[name]}, too; rename it"
+                f"{where}: {id_column} '{name}' is also the id of {places[name]}; rename it"
             )
         places[name] = where
         string = row[text_column]

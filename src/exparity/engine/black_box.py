@@ -236,7 +236,7 @@ class BlackBox(Classifier):
         self.is_compared = True
 
     def _another(self, ids: IntArray) -> str:
-        """Return another text: one whose last word is absent, or twice that of a single word."""
+        """Return another text: without its last word, or a single word twice."""
         text = self.text_of(map(int, ids))
         return self.text_of(map(int, [*ids[:-1], -ids[-1]])) or f"{text} {text}"
 

@@ -38,7 +38,7 @@ def owners_of_words(encoding: Encoding, n_words: int) -> IntArray:
     """Return the (r,) index of the word whose tokens hold each of the first r words.
 
     Words without a token of their own are in the token of one before them. Of a text that was cut,
-    r is the number of words that were read, and otherwise that of all.
+    r is the number of words that were read; all words otherwise.
     """
     with_tokens = np.unique(encoding.word_ids[encoding.word_ids >= 0])
     read = int(with_tokens[-1]) + 1 if encoding.truncated else n_words

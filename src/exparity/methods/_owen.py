@@ -251,7 +251,7 @@ def _masks_of_next_rounds(tree: _Tree, queue: Sequence[_Part], n_left: int) -> l
 
 
 class _KnownOutputs:
-    """Outputs of a text's masks, each of which runs once."""
+    """Outputs of a text's masks; each mask runs once."""
 
     def __init__(self, always: BoolArray, targets: IntArray) -> None:
         self._always = always

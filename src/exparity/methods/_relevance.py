@@ -45,7 +45,7 @@ _SCALES = (
 )
 _POWERS = (torch.pow, Tensor.pow, Tensor.__pow__)
 _SOFTMAXES = (F.softmax, torch.softmax, Tensor.softmax)
-# Attention is two products in a row, of which each factor gets half; in cp weights are constant.
+# Attention is two products in a row; each factor gets half. In cp weights are constant.
 _SHARES: Mapping[Variant, Mapping[str, float]] = {
     "attnlrp": {"query": 0.25, "key": 0.25, "value": 0.5},
     "cp": {"query": 0.0, "key": 0.0},

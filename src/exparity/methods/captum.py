@@ -276,7 +276,7 @@ class _Run:
         if self.algorithm == "FeaturePermutation":
             constructor["perm_func"] = _from_elsewhere
         if self.algorithm == "KernelShap" and len(self.batch.units[text]) == 1:
-            # captum draws sizes between 1 and all, of which there are none.
+            # captum draws sizes between 1 and all; here there are none.
             present, absent = ask(torch.stack([self.words[text], self.absent[text]])).tolist()
             return np.full(width, (present - absent) / width)
         values = self._attributed(text, self.kind, ask, constructor, arguments)

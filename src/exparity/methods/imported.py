@@ -77,7 +77,7 @@ def imported(batch: MethodBatch, *, path: str = "") -> list[FloatArray]:
                 "file explains"
             )
         if line.string and line.string != _text_of(encoding):
-            raise InputError(f"{where}: its text is not that of example '{key}'")
+            raise InputError(f"{where}: its text is not the text of example '{key}'")
         values = np.array(line.scores)
         try:
             if isinstance(line, _PaddedLine):
@@ -141,7 +141,7 @@ class _OfThermostat(Settings):
 _THERMOSTAT = _OfThermostat.model_fields.keys()
 _Key = tuple[Literal["example_id", "text", "input_ids"], str]
 _Index = Mapping[_Key, Sequence[tuple[str, _Line]]]
-"""Lines, and where each stands, by what they are found by."""
+"""Lines and the place of each, by the key of a look-up."""
 
 
 # Read once for all parts of a job.

@@ -70,7 +70,7 @@ def kernel_shap(
 def draw_coalitions(
     n_players: int, count: int, rng: np.random.Generator
 ) -> tuple[BoolArray, FloatArray]:
-    """Draw coalitions of p players from the Shapley kernel, but the empty one and that of all.
+    """Draw coalitions of p players from the Shapley kernel, but the empty and the full one.
 
     Drawn ones come in pairs, each with its complement, which lowers the variance (arXiv:2012.01536,
     section 4). Returns (m, p) True for members, and the (m,) weights of the regression.

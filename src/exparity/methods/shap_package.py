@@ -165,7 +165,7 @@ def _arguments(algorithm: str, options: Options) -> tuple[dict[str, object], dic
 
 
 def _hierarchy(batch: MethodBatch, text: int) -> FloatArray:
-    """Return the (u − 1, 4) clustering of a text's units, as scipy has it.
+    """Return the (u − 1, 4) clustering of a text's units, in scipy's format.
 
     The columns are both halves of each branch, its size as a share of the text, and its size.
     """

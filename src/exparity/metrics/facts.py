@@ -97,7 +97,7 @@ class MetricFacts(Facts):
 
     @property
     def preference(self) -> Direction | None:
-        """Which values are better; None of a description of explanations, of which neither is."""
+        """Which values are better; None where a metric only describes explanations."""
         return None if self.kind == "complexity" else self.direction
 
     @property

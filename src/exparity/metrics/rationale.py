@@ -81,7 +81,7 @@ class Selection:
     """The (n,) highest words of each text, where a tie at the end leaves open which.
 
     ``sure`` words of the rationale are selected whatever the tie, and ``drawn`` words come from
-    the ``tied`` ones, ``tied_hits`` of which are of the rationale.
+    the ``tied`` ones, ``tied_hits`` of them from the rationale.
     """
 
     def __init__(self, ranked: Ranking, top_k: TopK, eligible: IntArray) -> None:

@@ -95,7 +95,7 @@ def mean_soft_drop(
 
 
 def _falls_of_draws(values: FloatArray, num_samples: int) -> FloatArray:
-    """Return (m, s) falls from whole texts, each of which comes before its s draws."""
+    """Return (m, s) falls from whole texts; each text comes before its s draws."""
     by_text = values.reshape(-1, num_samples + 1)
     return np.asarray(by_text[:, :1] - by_text[:, 1:])
 

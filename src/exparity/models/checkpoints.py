@@ -41,7 +41,7 @@ _IDLE = re.compile(r"(^|\.)(pooler\..*|position_ids|token_type_ids|masked_bias|i
 
 
 def load_config(name: str, revision: str | None = None, adapter: Path | None = None) -> Any:
-    """Load a checkpoint's configuration; that of an adapter is its base's, with its own head."""
+    """Load a checkpoint's configuration; an adapter has its base's, with its own head."""
     from exparity.models.auto import AutoConfig
 
     name, revision, adapter = with_base(name, revision, adapter)

@@ -136,7 +136,7 @@ def tokens_after(tokenizer: PreTrainedTokenizerFast, prompt: Prompt, text: str) 
 
 
 def _opening(spec: PromptSpec) -> list[dict[str, str]]:
-    """Return the messages of a chat up to the text, of which a marker takes the place."""
+    """Return the messages of a chat up to the text; a marker takes its place."""
     system = [{"role": "system", "content": spec.system}] if spec.system is not None else []
     return [*system, {"role": "user", "content": spec.template.replace(TEXT, _MARKER)}]
 

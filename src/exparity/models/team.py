@@ -91,7 +91,7 @@ class Joined:
         self.count = place.count
 
     def rows(self, n_rows: int) -> slice:
-        """Return consecutive rows, of which no process has two more than another."""
+        """Return consecutive rows; no process has two more than another."""
         first = n_rows * self.index // self.count
         last = n_rows * (self.index + 1) // self.count
         return slice(first, last)

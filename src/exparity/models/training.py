@@ -81,7 +81,7 @@ def finetune(
         templates: templates that a prompted model is trained with; its own if empty.
         check: gets the model and its tokenizer with a few texts, before anything is trained.
         placement: where weights go that are not trained; on one device if None.
-        team: the processes of which this is one; this one alone if None.
+        team: all processes of the training; this one alone if None.
         train_together: trains in other processes, whose last snapshot this one goes on from.
     """
     examples = training_set.examples

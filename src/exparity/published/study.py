@@ -1,7 +1,7 @@
 """Published studies as data: one table of values, and how to read it.
 
 A study is ``resources/published/{kind}/{id}.yaml`` and the tables ``{id}_*.csv`` above it, which
-keep what is printed. Where printed labels contradict each other, one table says which label is
+keep what is printed. Where printed labels contradict each other, one table names the label that is
 used; ``resources/published/README.md`` has the evidence. A table that a study does not have is
 empty.
 """
@@ -87,7 +87,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class Value:
-    """A mean over runs, published or our own; of a cell, that of Cohen's d over significant runs.
+    """A mean over runs, published or our own; a cell's is of Cohen's d over significant runs.
 
     Attributes:
         key: what it is of.

@@ -1,4 +1,4 @@
-"""Limits of removal of trained classifiers: the falls in random orders, and in that of a search."""
+"""Limits of removal of classifiers: falls in random orders, and in the order of a search."""
 
 from __future__ import annotations
 

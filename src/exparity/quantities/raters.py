@@ -178,7 +178,7 @@ def _numbers(names: Sequence[str]) -> IntArray:
 
 
 def _drawn(metric: str, words: int, marked: int) -> float:
-    """Return the mean score of random orders of some words, the first ones of which are marked."""
+    """Return the mean score of random orders of some words; the first ones are marked."""
     rng = generator(0, "whose_rationale", metric, words, marked)
     marks = np.arange(words) < marked
     tokens = [str(i) for i in range(words)]

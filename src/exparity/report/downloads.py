@@ -104,7 +104,7 @@ class VerdictLine(NamedTuple):
 
 
 def verdict_lines(study: Study) -> list[VerdictLine]:
-    """Return a line for each comparison, that of the row that stands."""
+    """Return a line for each comparison, from its standing row."""
     lines = []
     for row in study.standing:
         levels = levels_of(row)

@@ -46,7 +46,7 @@ class Ranking:
         measure: what the metric measures, in a sentence.
         sentences: which method is best, and for whom.
         groups: the groups.
-        lines: the methods, that of the best level of its worst group first.
+        lines: the methods; the one whose worst group has the best level comes first.
     """
 
     dataset: str
@@ -159,7 +159,7 @@ def _about_best(
 
 
 def _tells_methods_apart(test: MethodTest) -> bool:
-    """Return whether one of two methods is better, neither of which is random."""
+    """Return whether one of two methods is better, and neither is random."""
     return bool(test.better) and RANDOM not in (test.method_a, test.method_b)
 
 

@@ -110,7 +110,7 @@ def distribution(
 ) -> Distribution | None:
     """Summarise the scores of one cell by group; None if no score is defined.
 
-    Scores that are equal up to rounding are told as their median.
+    Scores that are equal up to rounding are shown as their median.
     """
     parts = [scores[(groups == group) & np.isfinite(scores)] for group in order]
     defined = [part for part in parts if len(part)]

@@ -281,7 +281,7 @@ def is_gap(row: VerdictRow) -> bool:
 
 
 def names_favoured(row: VerdictRow) -> bool:
-    """Return whether a row has a verdict that says which group is favoured."""
+    """Return whether a row has a verdict that names the favoured group."""
     judgement = judgement_of(row)
     return judgement is not None and judgement.favours
 
@@ -475,7 +475,7 @@ def _levels(row: VerdictRow, first: str, second: str) -> str:
 
 
 def _more(row: VerdictRow) -> str:
-    """Return a template on what of the study an open cell lacks; empty if nothing stands out."""
+    """Return a template on what an open cell lacks; empty if nothing is clear."""
     what = needed(row)
     if not what:
         return ""

@@ -32,7 +32,7 @@ class WitnessTable:
 
     Attributes:
         place: dataset, and model where there are several.
-        witnesses: those of which some method was tested, the headline first.
+        witnesses: those that tested some method, the headline first.
         words: the word of each of them, by the name of the method.
         metrics: names of the metrics of each, by witness.
     """

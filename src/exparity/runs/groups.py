@@ -57,7 +57,7 @@ class Groups:
         return ".".join((TRAINING.format(**ids), *before))
 
     def _is_alone(self, stage: str, ids: Cell) -> bool:
-        if stage == "finetune":  # on several GPUs, of which the jobs after it would need one
+        if stage == "finetune":  # on several GPUs; the jobs after it would need one
             return self._experiment.processes(ids) > 1
         return self._effort.minutes(stage, ids) >= LONG_MINUTES
 

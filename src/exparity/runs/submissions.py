@@ -71,7 +71,7 @@ REMEDIES = (
     ),
     Remedy(
         r"argument list too long|pathname|script.*(long|size)",
-        f"make submissions smaller: docs/cluster.md, Groups, says which lines {_PROFILE}",
+        f"make submissions smaller: docs/cluster.md, Groups, names the lines {_PROFILE}",
     ),
 )
 """What to change after a refusal. The first that fits is the one that is shown."""

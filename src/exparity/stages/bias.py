@@ -115,7 +115,7 @@ def bias_model(
             measured += [*fpr_gaps(measured), *over_classes]
         n_undefined += sum(math.isnan(row.value) for row in measured)
         rows += [{**asdict(row), "seed": seed} for row in measured]
-    log.info("%d quantities, of which %d are undefined", len(rows), n_undefined)
+    log.info("%d quantities, %d of them undefined", len(rows), n_undefined)
     facts = {name: declared[name] for name in ("groups", "labels", "attribute")}
     return StageResult(rows, ids, {**facts, "notes": {"undefined": n_undefined, **notes}})
 

@@ -135,7 +135,7 @@ def removal_limits_cell(
     choice: Choice = Choice(),
     machine: Inference = Inference(),
 ) -> None:
-    """Remove and keep each number of a text's units, in random orders and in that of a search.
+    """Remove and keep each number of a text's units, in random orders and in the order of a search.
 
     A row is of one text, and of ``size`` units that are ``removed`` or alone ``kept``. It has the
     fall from the whole text in the target's probability and in its log odds, for each random order
@@ -369,7 +369,7 @@ def negative_control_cell(
 
 
 def _unit(metric: Metric) -> Unit:
-    """Return the unit of a metric, for each of which random explanations have a number."""
+    """Return the unit of a metric; random explanations have a number for each unit."""
     if metric.entry.facts.needs in (*MARKS, "messages"):
         return "word"
     unit: Unit = metric.options.get("unit", "token")

@@ -227,7 +227,7 @@ class Scoring:
     def _options(self) -> dict[str, object]:
         """Options of the metric, with the mean length of rationales where it needs that.
 
-        It is that of the whole test split: a part of it, or a sample, has another.
+        It covers the whole test split: a part of it, or a sample, has another.
         """
         options = dict(self.metric.options)
         if self.metric.entry.facts.needs == "rationale" and options.get("top_k") == "mean":

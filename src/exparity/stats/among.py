@@ -45,7 +45,7 @@ class AmongRight:
 
     @classmethod
     def of(cls, test: CrossedTest, omnibus: Omnibus) -> AmongRight:
-        """Return what a test of these texts says, and that of all groups."""
+        """Return what a test of these texts says, and the test of all groups."""
         values = {**vars(test), **vars(omnibus)}
         return cls(**{name: values[name[len(_RIGHT) :]] for name in _FIELDS})
 

@@ -216,7 +216,7 @@ def _cumulants(sample: Sample) -> tuple[float, float, float, float]:
     """Return shift, variance, third and fourth cumulant of what resamples add.
 
     A mean whose number of rows varies between resamples is expanded to its second term (Hall 1992,
-    section 2.3); the fourth cumulant is that of its first.
+    section 2.3); the fourth cumulant comes from its first.
     """
     m = len(sample)
     influences = []

@@ -11,7 +11,7 @@ from exparity.resources import shipped
 
 @dataclass(frozen=True)
 class Flag:
-    """A flag, as ``resources/flags.toml`` has it.
+    """A flag, an entry of ``resources/flags.toml``.
 
     Attributes:
         meaning: a clause for readers of the report.

@@ -26,7 +26,7 @@ from exparity.stats.strata import LEAST_SHARE
 from exparity.types import FloatArray, IntArray
 
 FEWEST_GROUPS = 3
-"""Groups from which a test over all of them says more than that of a pair."""
+"""Fewest groups for which a test of all says more than a test of a pair."""
 _LEAST_WHOLE = 0.5  # share of the matched sets of two groups that have to have all groups
 
 
@@ -35,7 +35,7 @@ class Omnibus:
     """The test over all groups of a cell; each pair of groups repeats it.
 
     Attributes:
-        n_groups: groups that take part: those of which some pair is tested.
+        n_groups: groups that take part: those of some tested pair.
         omnibus_p: p-value of "the means of all these groups are equal", over trainings and texts;
             NaN of fewer than three groups.
     """
@@ -44,7 +44,7 @@ class Omnibus:
     omnibus_p: float = np.nan
 
     def on_another_scale(self, other: Omnibus) -> Omnibus:
-        """Return the test on both scales, each of which must show a difference (Berger 1982)."""
+        """Return the test on both scales; each must show a difference (Berger 1982)."""
         if np.isnan(self.omnibus_p):
             return self
         return replace(self, omnibus_p=max(self.omnibus_p, np.nan_to_num(other.omnibus_p, nan=1.0)))
@@ -109,7 +109,7 @@ def _are_whole(codes: IntArray, sets: IntArray, n_groups: int) -> bool:
 
 
 class _Covariances(NamedTuple):
-    """(k, k) covariances of the means of k groups, of which those of contrasts count.
+    """(k, k) covariances of the means of k groups; those of contrasts count.
 
     Attributes:
         trainings: from trainings and single cells.

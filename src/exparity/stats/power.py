@@ -87,7 +87,7 @@ def planned_typical_gaps(
     """Return the typical gaps that are found to be above the threshold, and to be below it.
 
     Each is (s,), by numbers of trainings. ``sizes`` are n_a, n_b and the matched sets, 0 for none;
-    None for an unlimited number of texts. ``correlation`` is that of the scores of a set.
+    None for an unlimited number of texts. ``correlation`` is between the scores of a set.
 
     It is assumed that all variation between texts is the same in all trainings, and that trainings
     have no mean gap. Both make a gap harder to find.

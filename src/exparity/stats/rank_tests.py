@@ -15,7 +15,7 @@ from exparity.types import FloatArray
 # The largest samples for which scipy takes exact distributions.
 _EXACT_GROUP = 8
 _EXACT_PAIRS = 50
-# The largest samples of which scipy goes through all signs where ranks are tied: most of a second.
+# The largest samples for which scipy goes through all signs where ranks are tied: most of a second.
 _ALL_SIGNS = 13
 
 

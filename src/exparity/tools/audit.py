@@ -298,7 +298,7 @@ class _Prompts(NamedTuple):
     words: Mapping[str, str]
 
     def blocks(self, dataset_ids: Sequence[str]) -> dict[str, object]:
-        """Return the blocks of the config on prompts, each of which is a run."""
+        """Return the blocks of the config on prompts; each prompt is a run."""
         if not self.words:
             return {}
         prompts = {"templates": list(self.templates), "words": self.words}

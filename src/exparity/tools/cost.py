@@ -35,7 +35,7 @@ def cost(
     It prints a summary.
 
     Args:
-        results: folder of results; that of ``output`` if None, of the config, or ``results``.
+        results: folder of results; if None, the one of ``output``, of the config, or ``results``.
         output: the cost artefact to write; ``cost.parquet`` there if None.
         configfile: the experiment; its results folder is read.
         config: values over those of the config file.

@@ -44,7 +44,7 @@ def share(
     The same results give the same bytes.
 
     Args:
-        results: folder of results; that of the config if None, or ``results``.
+        results: folder of results; if None, the config's, or ``results``.
         output: the zip to write; ``RESULTS.zip`` beside the results folder if None.
         with_texts: keep the sections and tables that show texts, or words of them.
         hugging_face: write a folder with a dataset card and tables as Parquet instead, without

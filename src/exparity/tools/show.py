@@ -54,7 +54,7 @@ def show(
     page and tables have single trainings.
 
     Args:
-        results: folder of results; that of the config if None, or ``results``.
+        results: folder of results; if None, the config's, or ``results``.
         dataset: show these datasets only.
         model: show these models only.
         method: show these methods only.

@@ -75,7 +75,7 @@ def _status(connection: socket.socket, worker: int) -> int:
 
 
 def _wait(*files: int) -> None:
-    """Wait until one of some files is readable; that of a process is when it has ended."""
+    """Wait until one of some files is readable; the file of a process is once it has ended."""
     poll = select.poll()
     for file in files:
         poll.register(file, select.POLLIN)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    Message = dict[str, Any]  # as JSON has it
+    Message = dict[str, Any]  # what JSON can hold
 
 KIND = socket.SOCK_SEQPACKET
 """A message is whole or not there, so that nobody waits for the rest of one."""

@@ -41,7 +41,7 @@ def read_by_imports(variable: str) -> bool:
 
 
 def process_identity() -> dict[str, object]:
-    """Return what the server and the process of a job must have in common, as JSON has it."""
+    """Return what the server and the process of a job must have in common, in types of JSON."""
     with open("/proc/self/cgroup", encoding="utf-8") as groups:
         cgroup = groups.read()
     mask = os.umask(0o077)

@@ -132,7 +132,7 @@ class TestRightlyPredicted:
         assert (row["verdict"], row["right_d"]) == (row["verdict_right"], row["d"])
         assert (row["share_right_a"], row["share_right_b"]) == (1.0, 1.0)
 
-    def test_where_hardly_any_is_there_is_none(self, tmp_path):
+    def test_two_texts_that_are_right_give_no_verdict(self, tmp_path):
         study = Study(tmp_path, ((12, 13), (12, 13)), gap=0.3)
         right = np.arange(2 * SETS) < 2
         row = study.judged(study.predictions(right))

@@ -23,7 +23,7 @@ _COLUMNS = plain_schema(
 
 @dataclass(frozen=True)
 class _Compared:
-    """The agreement of two groups by one measure, as the verdicts have it."""
+    """The agreement of two groups by one measure, as a row of the verdicts."""
 
     dataset: str
     model: str

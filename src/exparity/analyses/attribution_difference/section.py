@@ -16,7 +16,7 @@ from exparity.report.verdicts import ROUNDING_NOISE, meaning_of, noise_of
 
 SHOWN_WORDS = 10
 Word = tuple[str, str]
-"""A word of the first group and that of the second at its place; two empty ones are all words."""
+"""A word of the first group and the second's at its place; two empty ones are all words."""
 
 
 @dataclass(frozen=True)

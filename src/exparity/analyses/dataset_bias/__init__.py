@@ -35,7 +35,7 @@ def cooccurrence(
 
     In group g, :math:`C_g = \sum_S \sum_{a \in A_g} \sum_{w \in V} 1_S(a, w)`: over its texts S,
     the forms a of its terms that S has, and the words w of S that are no term of any group. A form
-    counts once a text, a word as often as it stands there.
+    counts once a text, a word as often as it occurs.
 
     Args:
         texts: (n,) words of each text.

@@ -39,9 +39,7 @@ class SequenceHead(Head):
         if label is None:
             return None
         if config.problem_type != _SEVERAL:
-            raise InputError(
-                f"label '{label}': the outputs are classes of which a text has one; leave it out"
-            )
+            raise InputError(f"label '{label}': each text has one of the classes; leave it out")
         return class_index(label, super().class_names(config), f"label '{label}'")
 
     def keeps_outputs(self, config: ClassifierConfig) -> bool:

@@ -1,4 +1,4 @@
-/* What is chosen stands in the address, `#section?section.control=value&cell=…`, so that a link shows it. */
+/* The address holds what is chosen, `#section?section.control=value&cell=…`, so that a link shows it. */
 const address = (() => {
   let section, chosen;
 

@@ -39,7 +39,7 @@ _FIRST = 3
 
 
 class PartlyExplained(NamedTuple):
-    """A dataset of which some predicted texts are not explained."""
+    """A dataset with predicted texts that are not explained."""
 
     dataset: str
     least: int  # explained texts of the method that has fewest
@@ -54,7 +54,7 @@ class PartlyExplained(NamedTuple):
 
 
 def partly_explained(context: Context) -> Iterator[PartlyExplained]:
-    """Yield the datasets of which some predicted texts are not explained."""
+    """Yield the datasets with predicted texts that are not explained."""
     predicted = {a.overall.dataset: a.overall.n for a in context.study.accuracies}
     explained = defaultdict(list)
     for origin in context.origins:
@@ -137,7 +137,7 @@ def _some_of(study: Study, datasets: Sequence[str]) -> str:
 
 
 def _largest_gap(standing: Sequence[VerdictRow]) -> VerdictRow | None:
-    """Return the row of the largest gap that favours a group, those told first before others."""
+    """Return the row of the largest gap that favours a group, headlines before others."""
     sided = [
         row for row in standing if is_gap(row) and names_favoured(row) and not row.is_description
     ]

@@ -20,7 +20,7 @@ from exparity.report.rows import ClassifierBias, VerdictRow
 _CLEAR = 0.05
 """Smallest difference of two shares that is named, where most trainings show it."""
 _NAMED = 3
-"""Groups of which each is named; of more, the two ends are."""
+"""Most groups that are all named; of more, only the two ends are."""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ _MOST_NAMED = 4
 
 @dataclass(frozen=True)
 class Place:
-    """The comparisons of one dataset and model that are told together.
+    """The comparisons of one dataset and model that one sentence covers.
 
     Attributes:
         study: the study.
@@ -143,7 +143,7 @@ class Place:
         )
 
     def _with_cells(self, cells: Sequence[OverAllGroups], chosen: Sequence[OverAllGroups]) -> str:
-        """Return the methods of some cells, each of which has a row for every pair of groups."""
+        """Return the methods of some cells; each cell has a row for every pair of groups."""
         first = replace(self, rows=[cell.rows[0] for cell in cells])
         return first._with([cell.rows[0] for cell in chosen])
 

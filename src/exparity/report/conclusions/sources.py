@@ -42,12 +42,12 @@ class DividedGap:
 
     @property
     def chance(self) -> float:
-        """Part that is there with random explanations."""
+        """Part that random explanations have, too."""
         return self._towards_higher(self.row.gap_chance)
 
     @property
     def room(self) -> float:
-        """Part that is there because texts leave more to find."""
+        """Part that arises because texts leave more to find."""
         return self._towards_higher(self.row.gap_room)
 
     @property

@@ -126,7 +126,7 @@ def _sample(
 ) -> _Sample | None:
     """Return a sample of one classifier; None if there are no predictions.
 
-    ``examples`` are those of the test split. Sets of which nothing is explained do not count. Only
+    ``examples`` are those of the test split. Sets without any explanation do not count. Only
     the rows of the sample are read whole.
     """
     study = context.study

@@ -605,7 +605,7 @@ class Benchmark:
 
         evaluation_args.setdefault("top_k_rationale", dataset.avg_rationale_size)
         numbers = [sample] if isinstance(sample, int) else list(sample)
-        values: dict[str, dict[str, list[float]]] = {}
+        all_scores: dict[str, dict[str, list[float]]] = {}
         for number in tqdm(numbers, "explain", leave=False, disable=not show_progress_bar):
             instance = dataset[int(number)]
             chosen = target
@@ -619,7 +619,7 @@ class Benchmark:
                 show_progress=False,
                 **evaluation_args,
             ):
-                by_metric = values.setdefault(evaluated.explanation.explainer, {})
+                by_metric = all_scores.setdefault(evaluated.explanation.explainer, {})
                 for evaluation in evaluated.evaluation_scores:
                     by_metric.setdefault(evaluation.name, []).append(evaluation.score)
         return {
@@ -627,7 +627,7 @@ class Benchmark:
                 name: (float(np.nanmean(scores)), float(np.nanstd(scores)))
                 for name, scores in by_metric.items()
             }
-            for explainer, by_metric in values.items()
+            for explainer, by_metric in all_scores.items()
         }
 
     def show_samples_evaluation_table(

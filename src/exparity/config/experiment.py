@@ -305,12 +305,12 @@ class Experiment(ResolvedConfig):
     ) -> list[str]:
         """Return the flags of an analysis' command, beside its options."""
         entry = ANALYSES.get(name)
-        files = {argument: inputs.get(argument, []) for argument in inputs_of(entry.function)}
-        files |= zip(("output", *[*entry.facts.writes][1:]), outputs, strict=True)
+        values = {argument: inputs.get(argument, []) for argument in inputs_of(entry.function)}
+        values |= zip(("output", *[*entry.facts.writes][1:]), outputs, strict=True)
         taken = [_FROM_CELL[name] for name in arguments_of(entry.function) if name in _FROM_CELL]
-        files |= {flag: str(ids[level]) for flag, level in taken}
+        values |= {flag: str(ids[level]) for flag, level in taken}
         flags = []
-        for argument, value in files.items():
+        for argument, value in values.items():
             flags.append(f"--{argument.replace('_', '-')}")
             flags += [value] if isinstance(value, str) else value
         return flags

@@ -40,8 +40,8 @@ class _Lexicon(NamedTuple):
 
     Attributes:
         title: what precedes a surname.
-        occupations: lists of words by occupation and kind.
-        shared: the same of what two occupations share, by their names.
+        occupations: words by occupation and kind, as a list in a string.
+        shared: words that two occupations share, by the names of both and by kind.
         homes: towns by gender.
     """
 

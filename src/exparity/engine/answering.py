@@ -88,8 +88,8 @@ def _written(
     model = classifier.model
     ends = _ends(classifier)
     known = torch.cat([rows, classifier.embed(tail).to(rows.dtype)])[None]  # (1, t, h)
-    name = "logits_to_keep"
-    last = {name: 1} if name in parameters_of(type(model).forward) else {}
+    option = "logits_to_keep"  # for the last position alone
+    last_only = {option: 1} if option in parameters_of(type(model).forward) else {}
     new = known
     past = None
     written: list[int] = []
@@ -102,7 +102,7 @@ def _written(
                 attention_mask=mask,
                 past_key_values=past,
                 use_cache=True,
-                **last,
+                **last_only,
             )
             logits = outputs.logits[0, -1].float()
             if not logits.isfinite().all():

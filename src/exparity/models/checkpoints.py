@@ -60,13 +60,13 @@ def _set_head(config: PreTrainedConfig, adapter: Path) -> None:
     from transformers import AutoModelForSequenceClassification
 
     shapes = replaced_weights(adapter).items()
-    outputs = [shape[0] for name, shape in shapes if name.endswith("weight")]
-    known: Any = AutoModelForSequenceClassification._model_mapping
+    output_counts = [shape[0] for name, shape in shapes if name.endswith("weight")]
+    classifiers: Any = AutoModelForSequenceClassification._model_mapping
     is_classifier = read_adapter(adapter).get("task_type") == "SEQ_CLS"
-    if is_classifier and outputs and type(config) in known:
-        config.architectures = [known[type(config)].__name__]
-        if config.num_labels != min(outputs):
-            config.num_labels = min(outputs)
+    if is_classifier and output_counts and type(config) in classifiers:
+        config.architectures = [classifiers[type(config)].__name__]
+        if config.num_labels != min(output_counts):
+            config.num_labels = min(output_counts)
 
 
 def load_tokenizer(name: str, revision: str | None = None) -> PreTrainedTokenizerFast:

@@ -260,12 +260,12 @@ def _answers(by: str, group: str, matches: Sequence[CellMatch]) -> Iterator[Agre
 
 def _decisions(match: CellMatch) -> dict[str, tuple[bool, bool]]:
     """Return our decision and the study's by question, without those that one cannot answer."""
-    most = (
+    majorities = (
         majority(match.significant_ours, match.total_ours),
         majority(match.significant_published, match.total_published),
     )
-    decisions = {"significant": most}
-    if all(most) and match.direction_ours and match.direction_published:
+    decisions = {"significant": majorities}
+    if all(majorities) and match.direction_ours and match.direction_published:
         signs = (match.direction_ours > 0, match.direction_published > 0)
         decisions |= {"direction": signs}
     if match.considerable_published is not None:

@@ -141,12 +141,19 @@ def _asking(job: Job, texts: ChosenTexts, designs: Sequence[Design], rest: Rest)
             for design in designs:
                 explanations = tuple(bare[place] for place in places)
                 scores = tuple(e.units(design.unit).summed(e.scores) for e in explanations)
-                own_keys = tuple(keys[place] for place in places)
+                chosen_keys = tuple(keys[place] for place in places)
                 batch = MetricBatch(
-                    chosen, explanations, scores, own_keys, 0, job.artefact, unit=design.unit
+                    chosen,
+                    explanations,
+                    scores,
+                    chosen_keys,
+                    seed=0,
+                    metric=job.artefact,
+                    unit=design.unit,
                 )
-                for row, known in zip(rows, foresights(batch, design), strict=True):
-                    row.append({**design._asdict(), **_columns(known)})
+                answers = foresights(batch, design)
+                for rows_of_text, answer in zip(rows, answers, strict=True):
+                    rows_of_text.append({**design._asdict(), **_columns(answer)})
             return rows
 
         by_text = rest.model.run_by_precision([e.token_ids for e in encodings], rows_of)
@@ -158,10 +165,10 @@ def _asking(job: Job, texts: ChosenTexts, designs: Sequence[Design], rest: Rest)
     return compute
 
 
-def _columns(known: Foresight) -> dict[str, object]:
+def _columns(answer: Foresight) -> dict[str, object]:
     return {
-        "n_units": known.left_out.shape[1],
-        "masks": np.packbits(known.left_out).tolist(),
-        "falls": known.falls.tolist(),
-        "ceiling": known.ceiling,
+        "n_units": answer.left_out.shape[1],
+        "masks": np.packbits(answer.left_out).tolist(),
+        "falls": answer.falls.tolist(),
+        "ceiling": answer.ceiling,
     }

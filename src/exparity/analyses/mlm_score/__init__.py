@@ -308,11 +308,11 @@ def load_masked_lm(
     setattr(model, prefix, classifier.base_model)
     tokenizer = load_tokenizer(str(tuned))
     check_vocabulary(str(tuned), classifier, tokenizer)
-    place = resolve_device(machine.device)
-    budget = machine.token_budget or _TOKEN_BUDGET.get(place.type, 2048)
-    model = model.to(place).eval()  # type: ignore[arg-type]
-    layers = layers_of(model, place)
-    loaded = MaskedLanguageModel(model, tokenizer, place, budget, layers)
+    device = resolve_device(machine.device)
+    budget = machine.token_budget or _TOKEN_BUDGET.get(device.type, 2048)
+    model = model.to(device).eval()  # type: ignore[arg-type]
+    layers = layers_of(model, device)
+    loaded = MaskedLanguageModel(model, tokenizer, device, budget, layers)
     if layers is not None:
         size = len(input_table(str(tuned), classifier).weight)
         limit = input_limit(model, tokenizer)

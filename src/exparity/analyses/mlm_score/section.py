@@ -54,8 +54,10 @@ def mlm_lines(rows: Sequence[Row], alpha: float) -> list[dict[str, object]]:
     ]
 
 
-def _line(a: str, b: str, seeds: Sequence[Sequence[_Text]], alpha: float) -> dict[str, object]:
-    members = [[text for text in texts if text.group in (a, b)] for texts in seeds]
+def _line(
+    a: str, b: str, texts_by_seed: Sequence[Sequence[_Text]], alpha: float
+) -> dict[str, object]:
+    compared = [[text for text in texts if text.group in (a, b)] for texts in texts_by_seed]
     comparisons = [
         compare_groups(
             [text.mlm_score for text in texts],
@@ -65,12 +67,12 @@ def _line(a: str, b: str, seeds: Sequence[Sequence[_Text]], alpha: float) -> dic
             alpha=alpha,
             resamples=0,
         )
-        for texts in members
+        for texts in compared
     ]
     p = [comparison.wilcoxon_p for comparison in comparisons]
     return {
-        "dataset": seeds[0][0].dataset,
-        "model": seeds[0][0].model,
+        "dataset": texts_by_seed[0][0].dataset,
+        "model": texts_by_seed[0][0].model,
         "group_a": a,
         "group_b": b,
         "mean_a": mean_and_sd([comparison.mean_a for comparison in comparisons])[0],
@@ -78,8 +80,8 @@ def _line(a: str, b: str, seeds: Sequence[Sequence[_Text]], alpha: float) -> dic
         "difference": mean_and_sd([comparison.mean_difference for comparison in comparisons])[0],
         "significant": sum(value <= alpha for value in p),
         "tested": sum(value == value for value in p),
-        "likelier": mean_and_sd([_share_likelier(texts, a, b) for texts in members])[0],
-        "n": max(len(texts) for texts in seeds),
+        "likelier": mean_and_sd([_share_likelier(texts, a, b) for texts in compared])[0],
+        "n": max(len(texts) for texts in texts_by_seed),
     }
 
 

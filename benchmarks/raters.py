@@ -146,7 +146,7 @@ def shown_by(scores: FloatArray, chance: FloatArray, pairs: RatedPairs) -> dict[
     }
     names = [ORDER[group] for group in pairs.groups]
     sets = [str(text) for text in pairs.texts]
-    (alone,) = crossed_tests([*excess], names, ORDER, sets, mean_only=True)
+    (alone,) = crossed_tests([*excess], names, ORDER, sets, only="mean")
     found = {name: 100.0 * (own.p_mean <= ALPHA) for name, own in tests.items()}
     return {
         **found,

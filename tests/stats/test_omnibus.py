@@ -31,7 +31,7 @@ def drawn(rng, *, seeds=5, sizes=(20, 20, 20, 20), means=(0, 0, 0, 0), tau=0.3, 
 
 
 def omnibus(scores, groups, names=None, order=ORDER, **options):
-    tests = crossed_tests(list(scores), groups, order, names, mean_only=True, **options)
+    tests = crossed_tests(list(scores), groups, order, names, only="mean", **options)
     return omnibus_test(scores, GroupedTexts.of(groups, order, names), tests, **options), tests
 
 

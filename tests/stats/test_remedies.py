@@ -60,7 +60,7 @@ def tried(values, groups, sets=None, higher=True, instead=None):
     gaps = {}
     for choice in choices:
         pair = choice.other_group, choice.group
-        (test,) = crossed_tests(reported(values[choice.method]), groups, pair, sets, mean_only=True)
+        (test,) = crossed_tests(reported(values[choice.method]), groups, pair, sets, only="mean")
         gaps[choice.method] = Gap(sign * test.estimate, test.p_mean)
     return remedies_of(
         {name: reported(own) for name, own in values.items()},

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -121,6 +121,8 @@ class CrossedTest(GapTest):
 
 
 Tested = TypeVar("Tested", bound=CrossedTest)
+Only = Literal["mean", "p_mean"]
+"""Less than all tests: those of the mean gap, or its p-value without its interval."""
 
 
 def crossed_tests(
@@ -133,7 +135,7 @@ def crossed_tests(
     threshold: float = DEFAULTS.threshold,
     confidence: float = DEFAULTS.confidence,
     covariate: FloatArray | None = None,
-    mean_only: bool = False,
+    only: Only | None = None,
 ) -> list[CrossedTest]:
     """Compare a metric between every two groups over all trainings of a model.
 
@@ -148,15 +150,16 @@ def crossed_tests(
     without a counterpart are left out. Where too few are left, groups are described and no gap is
     tested, unless all values are equal.
 
-    ``mean_only`` leaves out what takes longest: the claims about the typical gap of a training,
-    equivalence and the minimal detectable effect are NaN, and nothing is flagged by them.
+    ``only`` the mean gap leaves out what takes longest: the claims about the typical gap of a
+    training, equivalence and the minimal detectable effect are NaN, and nothing is flagged by them.
+    ``only`` its p-value leaves out its interval, too.
     """
     return crossed_gaps(
         scores,
         GroupedTexts.of(groups, order, pairs),
         Statistics(alpha=alpha, threshold=threshold, confidence=confidence),
         covariate=covariate,
-        mean_only=mean_only,
+        only=only,
     )
 
 
@@ -166,7 +169,7 @@ def crossed_gaps(
     settings: Statistics,
     *,
     covariate: FloatArray | None = None,
-    mean_only: bool = False,
+    only: Only | None = None,
 ) -> list[CrossedTest]:
     """Compare a metric as :func:`crossed_tests` does, of texts and by settings that are checked."""
     values = np.array(scores, dtype=np.float64).reshape(len(scores), len(texts))
@@ -182,7 +185,7 @@ def crossed_gaps(
             alike, share = like_with_like(parts, divided(covariate[None, chosen], is_b, sets))
             parts = alike if share >= LEAST_SHARE else parts
         blank = CrossedTest(texts.order[a], texts.order[b])
-        test = _tested(blank, parts.known, settings, mean_only=mean_only)
+        test = _tested(blank, parts.known, settings, only=only)
         if share < LEAST_SHARE:
             test = _not_comparable(test)
         elif share < 1:
@@ -213,7 +216,7 @@ def _not_comparable(test: CrossedTest) -> CrossedTest:
 
 @np.errstate(all="ignore")
 def _tested(
-    test: CrossedTest, parts: Parts, settings: Statistics, *, mean_only: bool
+    test: CrossedTest, parts: Parts, settings: Statistics, *, only: Only | None
 ) -> CrossedTest:
     """Describe two groups, and test them where there is something to test."""
     a, b = parts.values
@@ -235,7 +238,7 @@ def _tested(
     )
     values = np.hstack([a, b])
     is_constant = np.nanmax(values) == np.nanmin(values)
-    return with_tests(test, estimate, settings, is_constant=is_constant, mean_only=mean_only)
+    return with_tests(test, estimate, settings, is_constant=is_constant, only=only)
 
 
 @np.errstate(all="ignore")
@@ -245,7 +248,7 @@ def with_tests(
     settings: Statistics,
     *,
     is_constant: bool,
-    mean_only: bool = False,
+    only: Only | None = None,
 ) -> Tested:
     """Test a gap that is described; whether all values are equal says ``is_constant``."""
     if min(test.n_a, test.n_b) < 2:
@@ -261,8 +264,9 @@ def with_tests(
         flags.append("no_differences")
     elif test.n_seeds < 2:
         flags.append("one_training")
-    if mean_only:
-        return replace(test, **vars(_mean_tests(estimate, settings)), flags=flags)
+    if only is not None:
+        confidence = None if only == "p_mean" else settings.confidence
+        return replace(test, **vars(_mean_tests(estimate, confidence)), flags=flags)
     tests = gap_tests(estimate, sd, settings)
     if tests.p_large <= settings.alpha and not tests.p_large_others <= settings.alpha:
         flags.append("driven_by_one_training")
@@ -296,10 +300,10 @@ def _variance_within(part: FloatArray) -> float:
 
 
 @np.errstate(all="ignore")
-def _mean_tests(estimate: Estimate, settings: Statistics) -> GapTest:
-    """Test the mean gap over trainings and texts alone."""
+def _mean_tests(estimate: Estimate, confidence: float | None) -> GapTest:
+    """Test the mean gap over trainings and texts alone; its interval is NaN without a coverage."""
     typical = typical_gap(estimate)
-    ci_low, ci_high = typical.mean_interval(settings.confidence)
+    interval = (np.nan, np.nan) if confidence is None else typical.mean_interval(confidence)
     return GapTest(
         v_seeds=float(estimate.v_seeds),
         v_texts=float(estimate.v_texts),
@@ -307,8 +311,8 @@ def _mean_tests(estimate: Estimate, settings: Statistics) -> GapTest:
         dof_texts=float(estimate.dof_texts),
         standard_error=float(estimate.errors.standard_error),
         p_mean=float(typical.p_mean),
-        ci_low=float(ci_low),
-        ci_high=float(ci_high),
+        ci_low=float(interval[0]),
+        ci_high=float(interval[1]),
     )
 
 
@@ -319,7 +323,7 @@ def gap_tests(estimate: Estimate, unit: float, settings: Statistics) -> GapTest:
     bound = settings.threshold * unit
     typical = typical_gap(estimate)
     tests = replace(
-        _mean_tests(estimate, settings),
+        _mean_tests(estimate, settings.confidence),
         equivalence_p=float(upper_tail(bound - np.abs(estimate.gap), errors)),
         minimal_detectable_effect=float(detectable_effect(errors, alpha=settings.alpha) / unit),
     )

@@ -63,7 +63,7 @@ def spoilt_scores(good: FloatArray, random: FloatArray, texts: GroupedTexts) -> 
     def tested(spoilt: BoolArray, pair: tuple[str, str]) -> CrossedTest:
         chosen = texts.in_group(pair[0]) | texts.in_group(pair[1])
         values = np.where(spoilt, random, good)[:, chosen]
-        (test,) = crossed_gaps([*values], texts.among(pair), DEFAULTS, mean_only=True)
+        (test,) = crossed_gaps([*values], texts.among(pair), DEFAULTS, only="p_mean")
         return test
 
     return tested

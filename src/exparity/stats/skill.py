@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -93,10 +94,6 @@ class Limits:
         self.reference = reference
         self.higher_is_better = higher_is_better
         self.counting = counting
-        self._limits = {  # (k,) the mean of the random orders, and the reference
-            scale: (self._counted(random, scale).mean(axis=0), self._counted(reference, scale))
-            for scale in SCALES
-        }
 
     def step(self, falls: Falls, scale: Scale) -> Step:
         """Return gain and room of an explanation at its own steps.
@@ -111,22 +108,34 @@ class Limits:
         if not taken.any():
             return NO_STEP
         places = self._places(falls.sizes[taken])
-        by_chance, by_reference = self._limits[scale]
+        by_chance, by_reference = self._by_scale[scale]
         chance = by_chance[places].mean()
         reference = by_reference[places].mean()
         explained = self._counted(falls, scale)[taken].mean()
         sign = 1.0 if self.higher_is_better else -1.0
         return float(sign * (explained - chance)), float(sign * (reference - chance))
 
+    @cached_property
+    def _by_scale(self) -> dict[Scale, tuple[FloatArray, FloatArray]]:
+        """(k,) the mean of the random orders, and the reference, by scale."""
+        return {
+            scale: (
+                self._counted(self.random, scale).mean(axis=0),
+                self._counted(self.reference, scale),
+            )
+            for scale in SCALES
+        }
+
     def _places(self, sizes: IntArray) -> IntArray:
-        """Return the places of sizes among those of the limits."""
-        missing = np.setdiff1d(sizes, self.random.sizes)
-        if missing.size:
+        """Return the places of sizes, which are above 0, among those of the limits."""
+        places = np.searchsorted(self.random.sizes, sizes)
+        if (np.append(self.random.sizes, 0)[places] != sizes).any():
+            missing = np.setdiff1d(sizes, self.random.sizes)
             raise InputError(
                 f"limits of removal are of {self.random.sizes.tolist()} units, and an explanation "
                 f"takes {missing.tolist()}; run again, so that they are computed for each number"
             )
-        return np.searchsorted(self.random.sizes, sizes)
+        return places
 
     def _counted(self, falls: Falls, scale: Scale) -> FloatArray:
         if scale == "ranks":
@@ -189,7 +198,7 @@ def linearised(
     """
     values = np.full(len(gain), np.nan)
     names = np.asarray(groups)
-    for name in np.unique(names):
+    for name in dict.fromkeys(groups):
         members = (names == name) & np.isfinite(gain) & np.isfinite(room)
         mean_room = room[members].mean() if members.any() else 0.0
         if mean_room > 0 and mean_room >= least_room:

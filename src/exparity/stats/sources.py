@@ -96,7 +96,7 @@ def gap_sources(
         if not parts or any(source not in part for part in parts):
             continue
         values = [part[source][in_pair] for part in parts]
-        (test,) = crossed_gaps(values, texts_of_pair, settings, mean_only=True)
+        (test,) = crossed_gaps(values, texts_of_pair, settings, only="mean")
         columns[f"gap_{source}"] = test.estimate
         columns[f"gap_{source}_low"] = test.ci_low
         columns[f"gap_{source}_high"] = test.ci_high

@@ -178,7 +178,7 @@ def _test_of_skill(
         tests: dict[Scale | None, list[CrossedTest]] = {}
         for scale in SCALES:
             values = [skill.values[scale][chosen] for skill in skills]
-            tests[scale] = crossed_gaps(values, among, DEFAULTS, mean_only=True)
+            tests[scale] = crossed_gaps(values, among, DEFAULTS, only="p_mean")
         ((on_all, _),) = over_scales(skills, tests)
         return on_all
 

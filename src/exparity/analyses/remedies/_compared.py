@@ -108,7 +108,7 @@ class Compared(NamedTuple):
                 (other_group, group),
                 self.texts.sets,
                 covariate=covariate,
-                mean_only=True,
+                only="p_mean",
             )
             for scale in scales_of(quantities)
         }

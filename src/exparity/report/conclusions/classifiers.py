@@ -72,7 +72,7 @@ def services_of(study: Study) -> list[Service]:
         (row for row in study.bias if row.quantity == "accuracy_gap"),
         attrgetter("dataset", "model"),
     )
-    accuracies = grouped(study.accuracies, attrgetter("whole.dataset", "whole.model"))
+    accuracies = grouped(study.accuracies, attrgetter("overall.dataset", "overall.model"))
     judged = grouped(study.judged, attrgetter("dataset", "model"))
     threshold = float(study.statistics.threshold)
     services = []

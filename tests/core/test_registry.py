@@ -293,6 +293,13 @@ class TestRefused:
         with pytest.raises(InputError, match=r"metric 'a' in .*: needs a docstring"):
             fresh.register("a", **FACTS)(lambda scores, content_mask: scores)
 
+    def test_missing_facts_are_named_together_after_a_misspelt_one(self, fresh):
+        facts = {name: value for name, value in FACTS.items() if name not in ("unit", "kind")}
+        with pytest.raises(InputError, match=r"metric 'a' in .*: lacks unit, kind; every fact"):
+            fresh.register("a", **facts)(example_metric)
+        with pytest.raises(InputError, match=r"metric 'a' in .*: knd: Unexpected"):
+            fresh.register("a", **facts, knd="complexity")(example_metric)
+
 
 @pytest.mark.contract
 @pytest.mark.parametrize(("kind", "id"), ENTRIES)

@@ -105,6 +105,17 @@ class Entry(Generic[Facts]):
             raise ExparityError(f"{where}: {reason}") from error
 
 
+def _first_fault(error: ValidationError) -> str:
+    """Return what is wrong with facts: the first that does not fit, or all that are missing."""
+    faults = faults_of(error)
+    missing = [str(fault.steps[-1]) for fault in faults if fault.kind == "missing"]
+    others = [fault for fault in faults if fault.kind != "missing"]
+    if others:
+        place = ".".join(map(str, others[0].steps))
+        return f"{place}: {words_of([others[0]])}"
+    return f"lacks {', '.join(missing)}; every fact without a default must be given"
+
+
 @dataclass(eq=False)
 class Registry(Generic[Facts]):
     """Ids to implementations of one kind.
@@ -147,9 +158,7 @@ class Registry(Generic[Facts]):
             try:
                 self._checked_facts(**facts)
             except ValidationError as error:
-                fault = faults_of(error)[0]
-                place = ".".join(map(str, fault.steps))
-                raise InputError(f"{where}: {place}: {words_of([fault])}") from None
+                raise InputError(f"{where}: {_first_fault(error)}") from None
             if not (function.__doc__ or "").strip():
                 raise InputError(f"{where}: needs a docstring; its first line is shown to users")
             known = self._entries.get(part_id)

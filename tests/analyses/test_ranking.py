@@ -96,7 +96,9 @@ def test_the_page_says_for_whom_each_method_is_best(tmp_path):
 
 def test_the_page_names_a_method_that_is_best_for_everybody(tmp_path):
     levels = {"one": (0.5, 0.5), "two": (0.4, 0.3), "three": (0.1, 0.1)}
-    assert "one is best for female and male." in shown(Study(tmp_path, levels).run(random=False))
+    assert "one is best for female and male texts." in shown(
+        Study(tmp_path, levels).run(random=False)
+    )
 
 
 def test_the_page_says_that_methods_do_not_differ(tmp_path):

@@ -16,6 +16,7 @@ from exparity.report.conclusions import conclusions_of, in_lines
 from exparity.report.conclusions.advice import next_steps, partly_explained
 from exparity.report.conclusions.classifiers import Service
 from exparity.report.conclusions.explanations import Place
+from exparity.report.conclusions.sources import DividedGap
 from exparity.report.context import Context
 from exparity.report.gather import gather
 from exparity.report.provenance import ArtefactOrigin
@@ -186,6 +187,14 @@ def test_anchors_of_evidence_are_sections_of_the_page(study):
         assert f'<section id="{anchor}"' in page
 
 
+def test_a_page_counts_the_flags_that_limit_its_verdicts(study):
+    standing = [row for row in study.judged if row.stands and not row.is_random]
+    rows = [replace(row, flags=["driven_by_one_training"]) for row in standing]
+    page = render_page(Context(replace(study, judged=rows), study.results))
+    assert f"<code>driven_by_one_training</code>, {len(rows)} comparisons: " in page
+    assert "No test is flagged" not in page
+
+
 def test_a_classifier_that_serves_one_group_worse_comes_first(study):
     rows = []
     for row in study.bias:
@@ -198,7 +207,7 @@ def test_a_classifier_that_serves_one_group_worse_comes_first(study):
     answers = answers_of(replace(study, bias=rows))
     assert "is right for 95 of 100 male and 55 of 100 female texts" in answers[CLASSIFIER].text
     assert "Deal with this first" in answers[CLASSIFIER].text
-    assert "Improve the classifier for the group that it serves worse." in answers[NEXT].text
+    assert "Improve the classifier for female texts" in answers[NEXT].text
 
 
 @pytest.mark.parametrize(
@@ -251,6 +260,13 @@ def test_gaps_are_written_with_the_levels_of_both_groups(study):
     assert "0.41 (female 0.32)" in text
 
 
+def test_two_levels_that_differ_have_digits_that_do(study):
+    facts = {"verdict": "different", "better_group": "male", "mean_a": 0.9874, "mean_b": 0.9861}
+    facts |= {"d": 0.5, "quantity": "score", "skill_a": math.nan, "skill_b": math.nan}
+    planted = changed(study, lambda row: row.dataset == "data_1", **facts)
+    assert "0.987 (female 0.986)" in answers_of(planted)[GAPS].text
+
+
 def test_an_unsettled_group_comes_with_how_many_trainings_favour_it(study):
     facts = {"better_group": "female", "mean_a": 0.42, "mean_b": 0.63, "d": -0.7, "n_seeds": 5}
     facts |= {"quantity": "score", "skill_a": math.nan, "skill_b": math.nan}
@@ -289,6 +305,41 @@ def test_sources_of_the_largest_gap_add_up_in_words(study):
     assert " is 0.40 higher for male texts with " in text
     assert "0.20 of it is there with random explanations, 0.10 because male texts" in text
     assert "at most 0.10 (25 %) belongs to the explanations" in text
+
+
+@pytest.mark.parametrize(
+    ("chance", "room", "explanations", "words"),
+    [
+        (0.2, 0.1, 0.1, "0.20 of it is there with random explanations, 0.10 because male texts "
+         "leave more to find; at most 0.10 (25 %) belongs to the explanations."),
+        (0.5, -0.2, 0.1, "Random explanations differ more, by 0.50, −0.20 because male texts "
+         "leave less to find; at most 0.10 (25 %) belongs to the explanations."),
+        (-0.1, 0.6, -0.1, "Random explanations differ the other way, by 0.10, 0.60 because male "
+         "texts leave more to find; explanations make it smaller, by 0.10."),
+        (0.1, math.nan, math.nan, "0.10 of it is there with random explanations; how much of the "
+         "rest belongs to the explanations was not measured."),
+        (0.5, math.nan, math.nan, "Random explanations differ more, by 0.50, and what the real "
+         "ones change was not measured."),
+    ],
+)  # fmt: skip
+def test_parts_of_a_gap_are_told_by_their_sign_and_size(study, chance, room, explanations, words):
+    parts = {"gap_chance": chance, "gap_room": room, "gap_explanations": explanations}
+    row = next(row for row in study.judged if row.quantity == "score" and not row.is_random)
+    gap = DividedGap(study, replace(row, **parts, estimate=0.4), is_of_explanations=False)
+    assert gap.sentence.endswith(f". {words}")
+
+
+def test_what_not_to_say_of_many_groups_is_one_sentence(study):
+    rows = []
+    for row in study.judged:
+        if row.is_random or row.is_description:
+            continue
+        favoured = "male" if row.method == next(iter(study.methods)) else "female"
+        verdict = "different" if row.quantity == "score" else "undecided"
+        rows.append(replace(row, verdict=verdict, better_group=favoured))
+    text = answers_of(replace(study, judged=rows))[NEXT].text
+    assert text.count("Do not say that") == 1
+    assert "Do not say that texts of one group are explained better" in text
 
 
 def test_one_method_is_not_recommended(tmp_path):

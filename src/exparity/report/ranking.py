@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from operator import itemgetter
 
@@ -18,6 +18,8 @@ from exparity.stats.ranking import EVERYBODY, MethodTest, best_methods
 from exparity.stats.verdicts import HEADLINE
 
 _TEST = [field.name for field in fields(MethodTest)]
+_NAMED = 2
+"""Groups of which each is named."""
 
 
 @dataclass(frozen=True)
@@ -152,10 +154,15 @@ def _about_best(
     if unbeaten:
         verb = "is" if len(unbeaten) == 1 else "are"
         more = "" if len(unbeaten) == 1 else ", and not told apart"
-        return [f"{joined([names[m] for m in unbeaten])} {verb} best for {joined([*best])}{more}."]
+        return [f"{joined([names[m] for m in unbeaten])} {verb} best for {_all_of(best)}{more}."]
     sentences = [_about_group(group, chosen, names) for group, chosen in best.items()]
     serving = [f"{names[first]} serves the worst-off group best."] if first else []
     return [*sentences, *serving]
+
+
+def _all_of(groups: Collection[str]) -> str:
+    """Name all groups, of which there may be many."""
+    return "every group" if len(groups) > _NAMED else f"{joined([*groups])} texts"
 
 
 def _tells_methods_apart(test: MethodTest) -> bool:

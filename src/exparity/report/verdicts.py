@@ -241,6 +241,12 @@ def notes_of(row: VerdictRow | None) -> list[str]:
     return [f"{capitalised(meaning_of(flag))}." for flag in _TOLD if flag in flags]
 
 
+def told_flags(rows: Iterable[VerdictRow]) -> list[tuple[str, int, str]]:
+    """Return the flags that limit conclusions: how many of some verdicts have each, its meaning."""
+    counts = Counter(flag for row in rows for flag in row.flags if flag in _TOLD)
+    return [(flag, counts[flag], meaning_of(flag)) for flag in sorted(counts)]
+
+
 def certainty(rows: Iterable[VerdictRow], threshold: float) -> str:
     """Return which group the classifiers of a dataset are surer of; empty if unknown."""
     by_place = grouped(rows, lambda row: (row.model, row.group_a, row.group_b, row.certainty_d))

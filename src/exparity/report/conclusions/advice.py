@@ -17,7 +17,7 @@ from exparity.report.cautions import (
     unreliable_sentences,
 )
 from exparity.report.conclusions.answer import Answer
-from exparity.report.conclusions.classifiers import services_of
+from exparity.report.conclusions.classifiers import Service, services_of
 from exparity.report.context import Context
 from exparity.report.gather import Study
 from exparity.report.preference import favoured_group, other_group
@@ -90,8 +90,8 @@ def _steps(
     """Yield what to do next."""
     if unreliable_sentences(study):
         yield "Improve the classifier first: explanations of one that guesses show little."
-    elif any(service.differs for service in services_of(study)):
-        yield "Improve the classifier for the group that it serves worse."
+    else:
+        yield from _about_service(study)
     if not any_tested(standing):
         yield from untested_changes(standing)
     yield from _about_labels(study)
@@ -107,6 +107,25 @@ def _steps(
             f"{again if study.one_training else ''}"
         )
     yield from _about_open_cells(study, standing, partly)
+
+
+def _about_service(study: Study) -> Iterator[str]:
+    """Yield for whom to improve the classifier, with the dataset if there are several."""
+    services = services_of(study)
+    datasets = {service.dataset for service in services}
+    worse = grouped(
+        (service for service in services if service.differs), lambda service: service.least_served
+    )
+    if worse:
+        groups = [
+            f"{group} texts" + f" of {joined(_datasets_of(served))}" * (len(datasets) > 1)
+            for group, served in worse.items()
+        ]
+        yield f"Improve the classifier for {joined(groups)}."
+
+
+def _datasets_of(services: Sequence[Service]) -> list[str]:
+    return list(dict.fromkeys(service.dataset for service in services))
 
 
 def _about_labels(study: Study) -> Iterator[str]:
@@ -217,10 +236,11 @@ def _not_shown(study: Study, standing: Sequence[VerdictRow]) -> Iterator[str]:
         and not _is_standing_gap(cell)
     ]
     favoured = {group for row in alone if (group := favoured_group(row))}
-    for group in sorted(favoured):
-        cells = [row for row in alone if favoured_group(row) == group]
+    if favoured:
+        cells = [row for row in alone if favoured_group(row)]
+        whose = f"{next(iter(favoured))} texts" if len(favoured) == 1 else "texts of one group"
         yield (
-            f"Do not say that {group} texts are explained better because their scores are better: "
+            f"Do not say that {whose} are explained better because their scores are better: "
             f"{_places(study, cells)} no difference of the explanations is shown."
         )
     concentrated = [row for row in standing if row.is_description and is_gap(row)]

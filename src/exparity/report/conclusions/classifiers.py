@@ -51,6 +51,11 @@ class Service:
         return max(self.shares.values()) - min(self.shares.values())
 
     @property
+    def least_served(self) -> str:
+        """Group of the smallest share."""
+        return min(self.shares, key=lambda group: self.shares[group])
+
+    @property
     def sentence(self) -> str:
         """The sentence on it."""
         ordered = sorted(self.shares, key=lambda group: -self.shares[group])

@@ -41,6 +41,9 @@ _FORESIGHT = (
 )
 _MOST_NAMED = 4
 """Most methods that are named for one verdict; of more, the sentence gives the number."""
+_FEWEST_DIGITS = 2
+_MOST_DIGITS = 4
+"""Decimal places of levels: two, or as many as tell both groups' apart."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +175,9 @@ class Place:
         often = self._how_often(row)
         if not levels:
             return f"{self._label(row)} (by {abs(row.d):.2f} standard deviations{often})"
-        return f"{self._label(row)} {levels[better]:.2f} ({worse} {levels[worse]:.2f}{often})"
+        n_digits = _digits_apart(levels[better], levels[worse])
+        numbers = {group: f"{level:.{n_digits}f}" for group, level in levels.items()}
+        return f"{self._label(row)} {numbers[better]} ({worse} {numbers[worse]}{often})"
 
     def _how_often(self, row: VerdictRow) -> str:
         """Return in how many trainings a group is favoured where the next may favour another."""
@@ -200,6 +205,12 @@ class Place:
     def _kind(self) -> str:
         one_metric = len({row.metric for row in self.rows}) == 1
         return "method" if one_metric else "result"
+
+
+def _digits_apart(first: float, second: float) -> int:
+    """Return how many decimal places show which of two levels is the larger, from two on."""
+    places = range(_FEWEST_DIGITS, _MOST_DIGITS)
+    return next((n for n in places if f"{first:.{n}f}" != f"{second:.{n}f}"), _MOST_DIGITS)
 
 
 def places_of(study: Study, rank: str) -> list[Place]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import itemgetter
+
+from exparity.core.formats import joined
 from exparity.core.grouping import grouped
-from exparity.report.conclusions.answer import Answer
+from exparity.report.conclusions.answer import MOST, Answer
 from exparity.report.context import Context
 from exparity.report.gather import Study
 from exparity.report.ranking import Ranking
@@ -20,14 +24,29 @@ def about_methods(context: Context) -> Answer:
         known = len(study.methods)
         why = "One method was run" if known == 1 else "Methods were not compared"
         return Answer(f"{why}, so that none can be recommended.")
-    parts = []
-    for (measure, sentences), alike in grouped(rankings, _conclusion).items():
-        places = ", ".join(dict.fromkeys(_place(study, ranking) for ranking in alike))
-        verdict = " ".join(sentences)
-        if verdict.startswith(_NO_NAMES):
-            verdict = verdict[0].lower() + verdict[1:]
-        parts.append(f"By {measure}, on {places}: {verdict}")
-    return Answer.of(parts, evidence="ranking")
+    conclusions = [
+        (measure, _sentence(study, sentences, alike))
+        for (measure, sentences), alike in grouped(rankings, _conclusion).items()
+    ]
+    more = [_by_measure([conclusion]) for conclusion in conclusions[MOST:]]
+    return Answer(_by_measure(conclusions[:MOST]), more, "ranking")
+
+
+def _by_measure(conclusions: Sequence[tuple[str, str]]) -> str:
+    """Return conclusions, each measure named once."""
+    return " ".join(
+        f"By {measure}: {'; '.join(sentence for _, sentence in members)}."
+        for measure, members in grouped(conclusions, itemgetter(0)).items()
+    )
+
+
+def _sentence(study: Study, sentences: Sequence[str], alike: Sequence[Ranking]) -> str:
+    """Return what is concluded at some places, without its full stop."""
+    places = joined(list(dict.fromkeys(_place(study, ranking) for ranking in alike)))
+    verdict = " ".join(sentences).removesuffix(".")
+    if verdict.startswith(_NO_NAMES):
+        verdict = verdict[0].lower() + verdict[1:]
+    return f"on {places}, {verdict}"
 
 
 def _conclusion(ranking: Ranking) -> tuple[str, tuple[str, ...]]:

@@ -84,17 +84,32 @@ class DividedGap:
         dataset = study.display("dataset", row.dataset)
         model = f" and {row.model}" if study.has_several_models else ""
         gap = f"{metric} is {self.size:.2f} higher for {higher} texts with {method} on {dataset}"
-        by_chance = f"{_two_digits(self.chance)} of it is there with random explanations"
+        return f"{gap}{model}. {self._of_chance}{self._of_the_rest(higher)}."
+
+    @property
+    def _of_chance(self) -> str:
+        """What random explanations show: a part of the gap, more than all of it, or the reverse."""
+        if self.chance < 0:
+            return f"Random explanations differ the other way, by {_two_digits(-self.chance)}"
+        if self.chance > self.size:
+            return f"Random explanations differ more, by {_two_digits(self.chance)}"
+        return f"{_two_digits(self.chance)} of it is there with random explanations"
+
+    def _of_the_rest(self, higher: str) -> str:
+        """Return what the rest comes from, each part in the words of its sign."""
         if math.isnan(self.explanations):
-            rest = "how much of the rest belongs to the explanations was not measured"
-            return f"{gap}{model}. {by_chance}; {rest}."
+            if self.chance > self.size:
+                return ", and what the real ones change was not measured"
+            return "; how much of the rest belongs to the explanations was not measured"
+        more = "more" if self.room >= 0 else "less"
+        room = f"{_two_digits(self.room)} because {higher} texts leave {more} to find"
+        if self.explanations < 0:
+            by = _two_digits(-self.explanations)
+            return f", {room}; explanations make it smaller, by {by}"
         most = "" if self.is_of_explanations else "at most "
-        percent = f" ({100 * self.share:.0f} %)" if 0 <= self.share <= 1 else ""
-        return (
-            f"{gap}{model}. {by_chance}, {_two_digits(self.room)} because {higher} texts leave "
-            f"more to find; {most}{_two_digits(self.explanations)}{percent} belongs to the "
-            "explanations."
-        )
+        percent = f" ({100 * self.share:.0f} %)" if self.share <= 1 else ""
+        part = f"{most}{_two_digits(self.explanations)}{percent}"
+        return f", {room}; {part} belongs to the explanations"
 
 
 def _two_digits(value: float) -> str:
@@ -135,9 +150,10 @@ def about_sources(context: Context) -> Answer:
     text = first.sentence
     shares = [gap.share for gap in gaps if gap.share == gap.share]
     if len(shares) > 1:
+        share = median(shares)
+        part = f"{100 * share:.0f} %" if share > 0 else "nothing"
         text += (
-            f" Of {len(shares)} such differences, {100 * median(shares):.0f} % belongs to the "
-            "explanations in the median."
+            f" In the median of {len(shares)} such differences, explanations account for {part}."
         )
     return Answer(text, [gap.sentence for gap in others[:_FEW]], "disparity")
 

@@ -37,6 +37,7 @@ from exparity.report.verdicts import (
     legend,
     meaning_of,
     missed_line,
+    told_flags,
 )
 from exparity.report.witnesses import witness_tables
 from exparity.stats import verdicts
@@ -183,6 +184,7 @@ def _judgements(study: Study) -> dict[str, object]:
         "totals": [counts for counts in totals if counts.quantity in RANKS],
         "foreseen": is_foreseen(judged),
         "flags": [(flag, n, meaning_of(flag)) for flag, n in sorted(flags.items())],
+        "verdict_flags": told_flags(row for row in judged if row.stands),
     }
 
 

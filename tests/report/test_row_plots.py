@@ -52,6 +52,12 @@ class TestLevels:
         assert shapes_of(lime, "gap")
         assert (gradient.word, lime.word) == ("different", "undecided")
 
+    def test_an_axis_that_ends_short_of_a_round_value_has_it(self):
+        near = level_plot([Level("a", "f", 0.98)])
+        far = level_plot([Level("a", "f", 0.65)])
+        assert near.axis.words[-1].text == "1.0"
+        assert far.axis.words[-1].text == "0.6"
+
     def test_what_is_undefined_is_not_drawn(self):
         bare = level_plot([Level("a", "f", -0.5), Level("a", "m", math.nan, 0, 1)])
         (row,) = bare.rows

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from exparity.core.grouping import grouped
@@ -191,11 +191,17 @@ def _scale_of(levels: Sequence[Level]) -> Scale:
 
 
 def _scale_over(numbers: Iterable[float]) -> Scale:
-    """Return an axis that has zero and all finite numbers."""
+    """Return an axis that has zero and all finite numbers, and a round value near its end."""
     finite = [number for number in numbers if math.isfinite(number)]
     low = min(0.0, *finite)
     high = max(0.0, *finite)
-    return Scale(low, high if high > low else low + 1.0, _EDGE, _WIDTH - _EDGE)
+    scale = Scale(low, high if high > low else low + 1.0, _EDGE, _WIDTH - _EDGE)
+    ticks = [value for value, _ in scale.ticks()]
+    if len(ticks) < 2:
+        return scale
+    next_tick = ticks[-1] + (ticks[-1] - ticks[-2])
+    is_near = next_tick - scale.high < (ticks[-1] - ticks[-2]) / 2
+    return replace(scale, high=next_tick) if is_near else scale
 
 
 def _row(method: str, levels: Sequence[Level], groups: Sequence[str], scale: Scale) -> PlotRow:

@@ -8,6 +8,7 @@ import made_up
 import pytest
 
 import exparity
+from exparity.artefacts.grid import grid_text
 
 pytestmark = pytest.mark.contract
 
@@ -34,6 +35,8 @@ def folder(tmp_path_factory, checkpoints):
     shutil.copytree(checkpoints["bert"], place / "model")
     study = made_up.config(datasets=1, models=1, seeds=1, methods=2, metrics=2)
     made_up.make_study(place / "results", study, pairs=12)
+    grid = grid_text(made_up.grid_of(study))
+    (place / "results" / "grid.json").write_text(grid, encoding="utf-8")
     return place
 
 

@@ -191,6 +191,7 @@ def test_files_and_notebooks(made, tmp_path):
     assert f"2 texts; seed 3; made by exparity {exparity.__version__} on " in page
     assert "<li>gradient: defaults</li>" in page
     assert made._repr_html_() in page
+    assert "<b>Which method should I use?</b> By comprehensiveness" in page
     for method in METHODS_HERE:
         assert page.count(f">{METHODS.get(method).display}<") == 1 + len(TEXTS)
     assert "Comprehensiveness ↑" in page
@@ -227,14 +228,21 @@ def test_the_best_methods_are_those_that_a_paired_test_does_not_tell_apart(made,
     }
     shown = scored(made, metric, scores)
     assert shown.best() == {metric: []}  # no method is as good as random ones here
+    worse = "no method is shown to be better than random explanations"
+    assert shown._which_method() == [f"By {metric}, {worse}."]
     del shown.explanations["uniform_random"]
     assert shown.best() == {metric: ["gradient", "lime"]}
     marked = {method for method, ((_, best),) in shown._mean_cells().items() if best}
     assert marked == {"gradient", "lime"}
+    sentence = f"By {metric}, Gradient and LIME are best, and not told apart."
+    assert shown._which_method() == [sentence]
 
 
 def test_one_text_shows_no_method_to_be_better(made):
     shown = scored(made, "comprehensiveness", {"gradient": [0.9], "lime": [0.1]})
+    assert shown._which_method() == [
+        "One text shows no difference between methods. Give more texts."
+    ]
     assert shown.best() == {"comprehensiveness": ["gradient", "lime"]}
     assert not any(best for ((_, best),) in shown._mean_cells().values())
 

@@ -18,6 +18,8 @@ from exparity.config.presets import preset_options
 from exparity.core.calls import Several, Use, checked, listed, uses_of
 from exparity.core.errors import InputError
 from exparity.core.flags import Count, Seed
+from exparity.core.formats import in_sentence, joined
+from exparity.core.grouping import grouped
 from exparity.core.registry import Entry, Registry, load_plugin
 from exparity.core.settings import DEFAULTS
 from exparity.engine.encoding import as_list
@@ -443,6 +445,29 @@ class Benchmark:
         """Return how notebooks show it: token heat maps of all methods, metrics beside them."""
         return self._html(_SHOWN_TEXTS)
 
+    def _which_method(self) -> list[str]:
+        """Return which methods are best by which metrics, or why nobody knows; a sentence each."""
+        methods = [method for method in self.explanations if not self._is_random(method)]
+        best = self.best()
+        if len(methods) < 2 or not best:
+            return []
+        if len(self._texts) == 1:
+            return ["One text shows no difference between methods. Give more texts."]
+        sentences = []
+        for chosen, metrics in grouped(best, lambda metric: tuple(best[metric])).items():
+            by = f"By {joined([in_sentence(self._display('metrics', name)) for name in metrics])}"
+            names = joined([self._display("methods", name) for name in chosen])
+            if not chosen:
+                verdict = "no method is shown to be better than random explanations"
+            elif len(chosen) == len(methods):
+                verdict = "no method is shown to be better than another"
+            elif len(chosen) == 1:
+                verdict = f"{names} is best"
+            else:
+                verdict = f"{names} are best, and not told apart"
+            sentences.append(f"{by}, {verdict}.")
+        return sentences
+
     @property
     def _metrics(self) -> list[str]:
         return list(dict.fromkeys(metric for _, metric in self.scores))
@@ -467,6 +492,7 @@ class Benchmark:
         directions = {metric: self._facts(metric).direction for metric in self._metrics}
         return notebook_html(
             Path(__file__).with_name("benchmark.html.j2"),
+            which_method=self._which_method(),
             texts=texts,
             left_out=len(self._texts) - len(texts),
             metrics=[

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from exparity.explanations import Explanation as Explanation
     from exparity.methods import explain as explain
     from exparity.metrics import evaluate as evaluate
-    from exparity.report.answers import Answers as Answers
     from exparity.report.answers import read_answers as read_answers
     from exparity.report.plots import plot_distributions as plot_distributions
     from exparity.report.plots import plot_effects as plot_effects
@@ -44,7 +43,7 @@ _HOMES = {
     "explanations": ["Explanation"],
     "methods": ["explain"],
     "metrics": ["evaluate"],
-    "report.answers": ["Answers", "read_answers"],
+    "report.answers": ["read_answers"],
     "report.plots": ["plot_distributions", "plot_effects", "plot_verdicts"],
     "stats.compare": ["GroupComparison", "compare_groups"],
     "types": ["Text"],

@@ -16,14 +16,7 @@ _TEMPLATE = Path(__file__).parent / "templates" / "answers.html.j2"
 
 
 class Answers(dict[str, Answer]):
-    """The answer to each question, in order; a notebook and ``print`` show them as the page does.
-
-    Examples:
-        >>> import exparity
-        >>> answers = exparity.read_answers("results")
-        >>> print(str(answers).splitlines()[3])
-        4. Which method should I use? Methods were not compared, so that none can be recommended.
-    """
+    """The answer to each question, in order, as a notebook and ``print`` show them."""
 
     def __str__(self) -> str:
         return "\n".join(in_lines(self))

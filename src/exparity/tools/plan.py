@@ -21,6 +21,7 @@ from exparity.costs.calls import planned_calls, price_of, seconds_a_text
 from exparity.costs.finished import JobCost, read_finished
 from exparity.costs.forecast import at_trainings, estimated, hours, table, totals
 from exparity.costs.planned import N_OTHER_JOBS, PlannedExamples, planned_jobs
+from exparity.costs.precision import precision_line
 from exparity.resources import workflow_file
 from exparity.runs.dry_run import planned_submissions, submissions_table
 from exparity.tools.detectable import (
@@ -81,6 +82,8 @@ def plan(
     say(f"Snakemake says {counted}: it counts its rules cost, report and all as well")
     nothing = total.unknown == total.jobs
     _say_unknown(jobs, f"--config 'seeds=[{experiment.seeds[0]}]'", nothing=nothing)
+    if line := precision_line(experiment, kind):
+        say(f"\n{line}")
     if n_tests:
         plural = "" if n_compare == 1 else "s"
         say(f"\n{n_tests:,} scores are tested, by {n_compare:,} job{plural} of `compare` in all")

@@ -19,6 +19,7 @@ from exparity.data.table import read_prepared
 from exparity.models.snapshots import StateFolder
 from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
+from workflow import forked
 
 PLUGIN = Path(__file__).parent / "pronouns_plugin.py"
 
@@ -149,7 +150,8 @@ def test_processes_of_a_training_load_the_plugins_of_their_job(repository, tmp_p
     steps = []
     for number in (1, 2):
         training = Training(repository, tmp_path / str(number), data, "cda", processes=number)
-        training.run()
+        with forked.teams():
+            training.run()
         history, _ = read_artefact(training.checkpoint / "history.parquet", "history")
         steps.append(history["step"].to_pylist())
     assert steps[0] == steps[1]
@@ -173,12 +175,15 @@ def copying_plugin(tmp_path, monkeypatch):
 def test_processes_of_a_training_find_a_plugin_where_their_job_does(name, copying_plugin, tmp_path):
     data = prepared(tmp_path)
     load_plugin(name)
-    finetune_cell(
-        data, tmp_path / "mine" / "3", tmp_path / "predictions.parquet", model=PLAIN, machine=CPU,
-        training={"epochs": 1, "batch_size": 8, "processes": 2},
-        debias=[{"use": "counterfactual_data", "params": {}}],
-        counterfactuals={"use": "copying", "params": {}},
-    )  # fmt: skip
+    with forked.teams():
+        finetune_cell(
+            *(data, tmp_path / "mine" / "3", tmp_path / "predictions.parquet"),
+            model=PLAIN,
+            machine=CPU,
+            training={"epochs": 1, "batch_size": 8, "processes": 2},
+            debias=[{"use": "counterfactual_data", "params": {}}],
+            counterfactuals={"use": "copying", "params": {}},
+        )
     assert (tmp_path / "mine" / "3" / "model.safetensors").is_file()
 
 

@@ -18,6 +18,7 @@ from exparity.models.checkpoints import load_model
 from exparity.models.spec import TrainingSpec
 from exparity.models.team import Alone, Command, failing, run_together
 from exparity.stages.finetune import finetune_cell
+from workflow import forked
 
 NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 BERT = {"init": "scratch", "architecture": "bert", "size": {**NARROW, **NO_DROPOUT}}
@@ -47,7 +48,8 @@ def alone(folder, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def together(folder, tmp_path_factory):
-    return train(folder, tmp_path_factory.mktemp("together"), processes=2)
+    with forked.teams():
+        return train(folder, tmp_path_factory.mktemp("together"), processes=2)
 
 
 def test_two_processes_train_the_weights_of_one(alone, together):
@@ -101,7 +103,8 @@ def test_a_killed_training_leaves_no_process_and_continues(folder, together, tmp
     until(lambda: not any(map(is_running, processes)))
     assert len(processes) == 2
     assert not (tmp_path / "mine" / "3").exists()
-    continued = train(folder, tmp_path, processes=2)
+    with forked.teams():
+        continued = train(folder, tmp_path, processes=2)
     assert same(load_model(str(continued)), load_model(str(together)))
 
 

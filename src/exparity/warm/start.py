@@ -8,7 +8,7 @@ import secrets
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -41,19 +41,27 @@ def start_server(
         with socket.socket(socket.AF_UNIX, KIND) as listener:
             listener.bind(f"\0{name}")
             listener.listen(128)
-            server = subprocess.Popen(
-                [sys.executable, _SERVER, str(listener.fileno()), job, *ahead],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                pass_fds=[listener.fileno()],
-                env={**os.environ, SWITCH: name, **dict.fromkeys(THREAD_VARIABLES, "1")},
-            )
+            environment = {**os.environ, SWITCH: name, **dict.fromkeys(THREAD_VARIABLES, "1")}
+            server = _launch(listener.fileno(), (job, *ahead), environment)
     except (OSError, AttributeError) as error:
         print(f"exparity: no warm workers, every job starts anew: {error}", file=sys.stderr)
         return None
     os.environ[SWITCH] = name
     atexit.register(end_server, server)
     return server
+
+
+def _launch(
+    listener: int, arguments: Sequence[str], environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    """Start the process of the server. Workflow tests fork theirs (tests/workflow/forked.py)."""
+    return subprocess.Popen(
+        [sys.executable, _SERVER, str(listener), *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        pass_fds=[listener],
+        env=environment,
+    )
 
 
 def end_server(server: subprocess.Popen[bytes]) -> None:

@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= -n auto --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-fast test-bits lint format docs reference lock dist audit-deps clean
+.PHONY: help demo test test-all test-fast test-bits lint style types format docs reference lock dist audit-deps clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -40,15 +40,19 @@ test-fast: $(STAMP)  ## run all tests but those that run whole workflows
 	$(BIN)/python -m pytest $(WORKERS) -m "not workflow"
 
 test-bits: $(STAMP)  ## run the tests of equal bits as on four other processors
-	.ci/bits $(BIN)/python
+	.ci/bits $(BIN)/python all
 
-lint: $(STAMP)  ## check style, types, spelling and the workflow
+lint: style types  ## check style, types, spelling and the workflow
+
+style: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 	$(BIN)/codespell
+
+types: $(STAMP)
+	$(BIN)/mypy
 
 format: $(STAMP)  ## format Python and Snakemake files
 	$(BIN)/ruff check --fix .

@@ -48,6 +48,11 @@ def test_jobs_that_an_earlier_attempt_has_finished_are_not_forced(
     assert submission.dag.forcefiles == forced
 
 
+def test_a_submission_goes_on_after_a_job_that_fails(submission):
+    begin.before_plan(submission, None)
+    assert submission.execution_settings.keep_going is True
+
+
 @pytest.mark.parametrize(
     ("limit", "refused"),
     [(resource.RLIM_INFINITY, False), (1024 * 1_400_000, True), (1024 * 2_000_000, False)],

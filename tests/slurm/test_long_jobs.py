@@ -23,8 +23,7 @@ HELD_PART = 4
 def undisturbed(repository, tmp_path_factory) -> Checkout:
     """A finished local run of two methods that differ by a factor, and their sensitivity."""
     local = copy_checkout(repository, tmp_path_factory.mktemp("local") / "checkout")
-    sensitivity = {"steps": 1, "radius": 5.0}
-    metrics = {"sensitivity": sensitivity, "gini": {}}
+    metrics = {"sensitivity": {"steps": 1, "radius": 5.0}}
     add_slow(local, repository, methods=METHODS, metrics=metrics)
     local.snakemake(*SCORES)
     return local
@@ -83,8 +82,8 @@ def test_the_tables_are_those_of_a_local_run(disturbed, undisturbed):
     assert disturbed.plan(*SCORES) == {}
 
 
-def test_each_attempt_of_a_long_job_is_its_own_submission_and_the_rest_shares_one(disturbed):
+def test_each_attempt_of_a_long_job_is_its_own_submission(disturbed):
+    """What shares one is in test_run.py and in tests/workflow/test_submissions.py."""
     jobs = [j for j in disturbed.cluster.jobs(ended=True) if j.folder == str(disturbed.root)]
-    rules = sorted(job.comment.partition("_wildcards")[0] for job in jobs)
-    assert rules.count("rule_evaluate") == 4
-    assert len(jobs) == 4 + 2  # Gini of both methods follows two explanations
+    rules = [job.comment.partition("_wildcards")[0] for job in jobs]
+    assert rules == ["rule_evaluate"] * 4

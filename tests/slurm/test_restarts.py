@@ -2,6 +2,10 @@
 
 Of a submission of four explanations two are finished, and the third job waits before it puts its
 result into place. The runs mostly wait, so they share the cluster.
+
+All run with ``--exhaustive``. In every run, tests/slurm/test_long_jobs.py has submissions that are
+ended and go on, tests/workflow/test_module.py leftovers that the next run cancels, test_kills.py a
+killed run, and tests/runs/test_begin.py what a submission makes that runs again.
 """
 
 import json
@@ -18,7 +22,9 @@ from slurm.conftest import SCORES, ClusterCheckout, kill
 from workflow.conftest import Checkout, copy_run
 from workflow.test_kills import tables
 
-pytestmark = [pytest.mark.slurm, pytest.mark.workflow, pytest.mark.timeout(1800)]
+pytestmark = [
+    pytest.mark.slurm, pytest.mark.workflow, pytest.mark.exhaustive, pytest.mark.timeout(1800)
+]  # fmt: skip
 METHODS = {f"gradient_{letter}": {"use": "gradient"} for letter in "abcd"}
 FINISHED = 2
 MADE = ("explanations", "scores")
@@ -120,15 +126,12 @@ def requeued(restart: Restart) -> None:
     restart.wait_for_end_of_job()
 
 
-SCENARIOS = (main_killed_and_next_terminated,)
-OTHERS = (main_gone, cancelled, killed_at_once, requeued)
-"""With ``--exhaustive``; tests/runs/test_begin.py has what a submission makes that runs again."""
+SCENARIOS = (main_killed_and_next_terminated, main_gone, cancelled, killed_at_once, requeued)
 
 
 @pytest.fixture(scope="module")
-def restarts(undisturbed, cluster, tmp_path_factory, request):
+def restarts(undisturbed, cluster, tmp_path_factory):
     """Every scenario's restart by its name; they run side by side."""
-    scenarios = SCENARIOS + OTHERS * request.config.getoption("--exhaustive")
 
     def disturb(scenario) -> Restart:
         target = tmp_path_factory.mktemp(scenario.__name__) / "checkout"
@@ -141,17 +144,12 @@ def restarts(undisturbed, cluster, tmp_path_factory, request):
         scenario(restart)
         return restart.finish()
 
-    with ThreadPoolExecutor(len(scenarios)) as pool:
-        begun = {scenario.__name__: pool.submit(disturb, scenario) for scenario in scenarios}
+    with ThreadPoolExecutor(len(SCENARIOS)) as pool:
+        begun = {scenario.__name__: pool.submit(disturb, scenario) for scenario in SCENARIOS}
     return {name: future.result() for name, future in begun.items()}
 
 
-@pytest.fixture(
-    params=[
-        *(scenario.__name__ for scenario in SCENARIOS),
-        *(pytest.param(scenario.__name__, marks=pytest.mark.exhaustive) for scenario in OTHERS),
-    ]
-)
+@pytest.fixture(params=[scenario.__name__ for scenario in SCENARIOS])
 def restart(request, restarts) -> Restart:
     return restarts[request.param]
 
@@ -184,7 +182,7 @@ def test_leftovers_end_before_the_run_looks_at_files_and_a_terminated_run_leaves
 
 
 def test_a_job_that_fails_ends_alone(undisturbed, cluster, tmp_path):
-    """The others of the submission go on, without another attempt."""
+    """The others of the submission go on; tests/runs/test_begin.py has what makes them."""
     root = copy_run(undisturbed, tmp_path / "checkout", *MADE)
     config = undisturbed.config_path.relative_to(undisturbed.root)
     checkout = ClusterCheckout(root, cluster, config)

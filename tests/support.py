@@ -117,12 +117,14 @@ def interpreter_seconds() -> float:
     return time.process_time() - before
 
 
-def wait_until(holds: Callable[[], object], seconds: float = 120, what: str = "") -> None:
-    """Wait until a condition holds."""
+def wait_until(
+    holds: Callable[[], object], seconds: float = 120, what: str = "", pause: float = 0.01
+) -> None:
+    """Wait until a condition holds; it is asked anew after each pause, in seconds."""
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
-        time.sleep(0.01)
+        time.sleep(pause)
 
 
 def is_gone(process: psutil.Process) -> bool:

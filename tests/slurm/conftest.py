@@ -89,7 +89,8 @@ class ClusterCheckout(Checkout):
         return [key for line in lines for key in line.split()[1:]]
 
     def wait_until(self, holds: Callable[[], bool], what: str, seconds: float = 900) -> None:
-        wait_until(holds, seconds, what)
+        # Each look at the queue starts a program; a hundred a second would take a core.
+        wait_until(holds, seconds, what, pause=0.5)
 
 
 @pytest.fixture(scope="session")

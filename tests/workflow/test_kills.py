@@ -264,7 +264,10 @@ def end_at_random(checkout, draw: random.Random, end: str, most: int) -> None:
     enough = draw.randint(0, most)
     run = checkout.start()
     wait_until(lambda: os.getpgid(run.pid) == run.pid)  # it leads the group of its jobs
-    wait_until(lambda: len(finished_tables(checkout) - before) >= enough or run.poll() is not None)
+    wait_until(
+        lambda: len(finished_tables(checkout) - before) >= enough or run.poll() is not None,
+        pause=0.05,
+    )
     with suppress(subprocess.TimeoutExpired):
         run.wait(timeout=draw.uniform(0, 0.3))
     assert run.poll() is None, "it ended by itself"

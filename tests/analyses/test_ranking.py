@@ -101,6 +101,14 @@ def test_the_page_names_a_method_that_is_best_for_everybody(tmp_path):
     )
 
 
+def test_a_method_that_another_equals_for_one_group_is_not_called_the_best_for_it(tmp_path):
+    levels = {"one": (0.5, 0.5), "two": (0.5, 0.3), "three": (0.1, 0.1)}
+    assert (
+        "one is best for male texts; for female texts, no method is shown to be better."
+        in shown(Study(tmp_path, levels).run(random=False))
+    )
+
+
 def test_the_page_says_that_methods_do_not_differ(tmp_path):
     rows = Study(tmp_path, dict.fromkeys(LEVELS, (0.5, 0.5))).run(random=False)
     assert "No method is shown to be better than another." in shown(rows)

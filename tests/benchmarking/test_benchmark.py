@@ -205,6 +205,12 @@ def test_the_best_is_marked_by_the_metrics_direction(made):
         assert marked == set(table.index[table[metric] == best(table[metric])])
 
 
+def test_a_training_of_the_workflow_is_named_with_its_model(made, monkeypatch):
+    config = made.classifier.model.config
+    monkeypatch.setattr(config, "name_or_path", "results/models/bios/bert_scratch/0")
+    assert made._model_name == "bert_scratch, training 0"
+
+
 def scored(made, metric, scores):
     """The benchmark with other scores of as many texts as there are values."""
     shown = copy.copy(made)

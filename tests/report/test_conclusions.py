@@ -35,7 +35,7 @@ CLASSIFIER, GAPS, SOURCES, METHOD, NEXT = (
 
 
 def test_rows_that_do_not_count_are_counted():
-    accuracy = SimpleNamespace(whole=SimpleNamespace(dataset="posts", n=300))
+    accuracy = SimpleNamespace(overall=SimpleNamespace(dataset="posts", n=300))
     origins = [ArtefactOrigin("explanations", {"dataset": "posts"}, {"rows": n}) for n in (9, 300)]
     context = SimpleNamespace(origins=origins, study=SimpleNamespace(accuracies=[accuracy]))
     (partly,) = partly_explained(context)

@@ -433,8 +433,10 @@ class Benchmark:
     def _model_name(self) -> str:
         """Name of the checkpoint, or of what else is explained."""
         config = getattr(getattr(self.classifier, "model", None), "config", None)
-        path = str(getattr(config, "name_or_path", "") or "")
-        return Path(path).name or type(self.classifier).__name__
+        path = Path(str(getattr(config, "name_or_path", "") or ""))
+        if path.name.isdecimal():  # a training of the workflow, models/DATASET/MODEL/SEED
+            return f"{path.parent.name}, training {path.name}"
+        return path.name or type(self.classifier).__name__
 
     def __repr__(self) -> str:
         methods = ", ".join(self.explanations) or "none"

@@ -152,17 +152,34 @@ def _about_best(
     among_these = [test for test in tests if {test.method_a, test.method_b} <= {*for_all}]
     unbeaten = best_methods(among_these) or for_all
     if unbeaten:
-        verb = "is" if len(unbeaten) == 1 else "are"
-        more = "" if len(unbeaten) == 1 else ", and not told apart"
-        return [f"{joined([names[m] for m in unbeaten])} {verb} best for {_all_of(best)}{more}."]
+        return [_about_unbeaten(unbeaten, best, names)]
     sentences = [_about_group(group, chosen, names) for group, chosen in best.items()]
     serving = [f"{names[first]} serves the worst-off group best."] if first else []
     return [*sentences, *serving]
 
 
-def _all_of(groups: Collection[str]) -> str:
-    """Name all groups, of which there may be many."""
-    return "every group" if len(groups) > _NAMED else f"{joined([*groups])} texts"
+def _about_unbeaten(
+    unbeaten: Sequence[str], best: Mapping[str, Sequence[str]], names: Mapping[str, str]
+) -> str:
+    """Say for which groups some methods are best, and for which others may be as good."""
+    alone = [group for group, chosen in best.items() if {*chosen} - {RANDOM} <= {*unbeaten}]
+    shared = [group for group in best if group not in alone]
+    verb = "is" if len(unbeaten) == 1 else "are"
+    more = "" if len(unbeaten) == 1 else ", and not told apart"
+    sentence = f"{joined([names[method] for method in unbeaten])} {verb} best"
+    if not alone:
+        return f"{sentence} over all texts{more}; within a group, no method is shown to be better."
+    sentence += f" for {_texts_of(alone, best)}{more}"
+    if not shared:
+        return f"{sentence}."
+    return f"{sentence}; for {_texts_of(shared, best)}, no method is shown to be better."
+
+
+def _texts_of(chosen: Sequence[str], groups: Collection[str]) -> str:
+    """Name the texts of some groups, or of all, which may be many."""
+    if len(chosen) == len(groups) > _NAMED:
+        return "every group"
+    return f"{joined([*chosen])} texts"
 
 
 def _tells_methods_apart(test: MethodTest) -> bool:

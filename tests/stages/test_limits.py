@@ -50,7 +50,7 @@ def texts(cell):
 def test_equals_one_text_after_the_other(cell, made, texts, direction, unit):
     classifier, known = texts
     read = limits_by_example(made, direction, unit)
-    for example_id, (encoding, target) in list(known.items())[::9]:
+    for example_id, (encoding, target) in list(known.items())[::18]:
         one = OneByOne(classifier, encoding, target, unit)
         n = len(one.content)
         random, reference = read(example_id)

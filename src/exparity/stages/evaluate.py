@@ -31,6 +31,7 @@ from exparity.jobs.parts import Job
 from exparity.methods import METHODS
 from exparity.methods.facts import MethodFacts
 from exparity.metrics import (
+    MARKS,
     METRICS,
     SHARED_SOURCES,
     Cohort,
@@ -286,10 +287,10 @@ class Scoring:
             log.warning("%s is undefined for %d of %d examples", metric.id, undefined, len(scores))
 
     def _marked(self, example: Example, explanation: Explanation) -> Explanation:
-        """Return an explanation with the marks that the text has, if it has any."""
-        changed_words = self.changed.get(example.example_id)
-        if example.rationale is None and changed_words is None:
+        """Return an explanation with the marks that the text has, for metrics that need some."""
+        if self.metric.entry.facts.needs not in MARKS:
             return explanation
+        changed_words = self.changed.get(example.example_id)
         return replace(explanation, rationale=example.rationale, changed_words=changed_words)
 
     def score(

@@ -315,6 +315,8 @@ def _keys(path: list[str]) -> str:
     for key, part in schema["properties"].items():
         if "properties" in part or "not" in part:
             continue
+        if "description" not in part:
+            raise SystemExit(f"config key '{key}': describe it under Attributes of its class")
         default = "required" if key in schema.get("required", ()) else ""
         if "default" in part:
             default = _default(part["default"])

@@ -18,6 +18,7 @@ from exparity.data import DATASETS
 from exparity.debiasing import INTERVENTIONS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
+from exparity.stats.verdicts import VERDICTS
 
 pytestmark = pytest.mark.contract
 
@@ -141,6 +142,15 @@ def test_every_key_of_the_config_has_its_row(repository, reference):
 
     for key in leaves(reference.schema_of(Config)):
         assert f"| `{key}` |" in text, f"docs/configuration.md lacks {key}"
+
+
+@pytest.mark.parametrize("verdict", VERDICTS, ids=lambda verdict: verdict.id)
+def test_every_verdict_has_its_row(repository, verdict):
+    docs = repository / "docs"
+    for page in ("reading.md", "statistics.md"):
+        assert f"\n| *{verdict.id}* |" in (docs / page).read_text(), f"docs/{page}"
+    assert f"`{verdict.id}`" in (docs / "artefacts.md").read_text()
+    assert f"*{verdict.id}*" in (docs / "glossary.md").read_text()
 
 
 def test_links_between_pages_lead_somewhere(repository):

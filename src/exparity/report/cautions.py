@@ -40,9 +40,15 @@ def collapsed_sentences(study: Study) -> Iterator[str]:
         names = []
         for model, trainings in grouped(classifiers, attrgetter("model")).items():
             seeds = ", ".join(map(str, sorted(training.seed for training in trainings)))
-            names.append(f"{model} (training{'s' if len(trainings) > 1 else ''} {seeds})")
+            which = f" (training{'s' if len(trainings) > 1 else ''} {seeds})"
+            names.append(f"{model}{'' if study.one_training else which}")
+        predicting = "these classifiers predict"
+        whose = "their"
+        if len(classifiers) == 1:
+            predicting = "this classifier predicts"
+            whose = "its"
         yield (
-            f"On {dataset}, these classifiers predict one class for every test example, and their "
+            f"On {dataset}, {predicting} one class for every test example, and {whose} "
             f"explanations are not counted: {', '.join(names)}."
         )
 

@@ -17,6 +17,8 @@ from exparity.report.verdicts import any_tested, is_gap
 
 _DRAWN = 12
 """Gaps that are drawn."""
+_SHOWN = 0.005
+"""Smallest part that is not written as 0.00."""
 _FEW = 6
 """Most gaps that are named beside the largest."""
 
@@ -89,31 +91,31 @@ class DividedGap:
     @property
     def _of_chance(self) -> str:
         """What random explanations show: a part of the gap, more than all of it, or the reverse."""
-        if self.chance < 0:
+        if self.chance <= -_SHOWN:
             return f"Random explanations differ the other way, by {_two_digits(-self.chance)}"
-        if self.chance > self.size:
+        if self.chance >= self.size + _SHOWN:
             return f"Random explanations differ more, by {_two_digits(self.chance)}"
         return f"{_two_digits(self.chance)} of it is there with random explanations"
 
     def _of_the_rest(self, higher: str) -> str:
         """Return what the rest comes from, each part in the words of its sign."""
         if math.isnan(self.explanations):
-            if self.chance > self.size:
+            if self.chance >= self.size + _SHOWN:
                 return ", and what the real ones change was not measured"
             return "; how much of the rest belongs to the explanations was not measured"
-        more = "more" if self.room >= 0 else "less"
+        more = "more" if self.room > -_SHOWN else "less"
         room = f"{_two_digits(self.room)} because {higher} texts leave {more} to find"
-        if self.explanations < 0:
+        if self.explanations <= -_SHOWN:
             by = _two_digits(-self.explanations)
             return f", {room}; explanations make it smaller, by {by}"
         most = "" if self.is_of_explanations else "at most "
-        percent = f" ({100 * self.share:.0f} %)" if self.share <= 1 else ""
+        percent = f" ({100 * self.share:.0f} %)" if 0 <= self.share <= 1 else ""
         part = f"{most}{_two_digits(self.explanations)}{percent}"
         return f", {room}; {part} belongs to the explanations"
 
 
 def _two_digits(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
 
 
 def divided_gaps(study: Study) -> list[DividedGap]:
@@ -136,7 +138,7 @@ def sources_plot(study: Study) -> RowPlot | None:
         method = study.display("method", gap.row.method)
         metric = study.display("metric", gap.row.metric)
         dataset = study.display("dataset", gap.row.dataset)
-        word = "" if gap.share != gap.share else f"{100 * gap.share:.0f} % explanations"
+        word = f"{100 * gap.share:.0f} % explanations" if 0 <= gap.share <= 1 else ""
         bars.append(GapParts(f"{metric}, {method}, {dataset}", gap.parts, word))
     return source_plot(bars)
 

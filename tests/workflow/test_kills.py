@@ -280,15 +280,16 @@ def end_at_random(checkout, draw: random.Random, end: str, most: int) -> None:
     run.wait(timeout=120)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("kills", "ends", "kinds"),
     [
-        (2, ("TERM", "INT"), TWO_KINDS),
-        pytest.param(20, ("KILL", "TERM", "INT"), MORE_KINDS, marks=pytest.mark.exhaustive),
-        pytest.param(2, ("KILL",), WITNESSES, marks=pytest.mark.exhaustive),
-        pytest.param(2, ("KILL",), RATED, marks=pytest.mark.exhaustive),
+        (3, ("KILL", "TERM", "INT"), TWO_KINDS),
+        (20, ("KILL", "TERM", "INT"), MORE_KINDS),
+        (2, ("KILL",), WITNESSES),
+        (2, ("KILL",), RATED),
     ],
-    ids=["2", "20", "witnesses", "raters"],
+    ids=["3", "20", "witnesses", "raters"],
 )
 def test_a_run_that_is_ended_at_random_makes_what_an_undisturbed_one_makes(
     checkout, repository, tmp_path, kills, ends, kinds

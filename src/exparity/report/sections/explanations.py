@@ -254,8 +254,9 @@ def choose_sets(
     members in standard deviations of that score. For a single example it is the distance from
     the mean.
     """
+    explained_ids = [set(ids) for ids in explained.values()]
     complete = {
-        name: sum(ids.issuperset(members) for ids in map(set, explained.values()))
+        name: sum(ids.issuperset(members) for ids in explained_ids)
         for name, members in sets.items()
     }
     most = max(complete.values(), default=0)

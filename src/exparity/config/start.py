@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from exparity.artefacts import layout
 from exparity.config.experiment import Experiment
@@ -17,7 +17,7 @@ from exparity.data.files import DataSource
 from exparity.models.scratch import check_buildable
 from exparity.models.spec import ModelSpec
 
-Models = Mapping[str, Mapping[str, Any]]
+Models = Mapping[str, Mapping[str, object]]
 """Settings of models, by the model's id."""
 _READ_AT_START = 1 << 25
 """Bytes of the files of a dataset that is read whenever a run begins; larger ones take seconds."""

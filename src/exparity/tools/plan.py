@@ -19,7 +19,7 @@ from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides, Range
 from exparity.costs.calls import planned_calls, price_of, seconds_a_text
 from exparity.costs.finished import JobCost, read_finished
-from exparity.costs.forecast import at_trainings, estimated, hours, table, totals
+from exparity.costs.forecast import Total, at_trainings, estimated, hours, table, totals
 from exparity.costs.planned import N_OTHER_JOBS, PlannedExamples, planned_jobs
 from exparity.costs.precision import precision_line
 from exparity.resources import workflow_file
@@ -80,8 +80,8 @@ def plan(
     say(f"\n{table([*stages, total])}")
     counted = f"{total.jobs + N_OTHER_JOBS:,}"
     say(f"Snakemake says {counted}: it counts its rules cost, report and all as well")
-    nothing = total.unknown == total.jobs
-    _say_unknown(jobs, f"--config 'seeds=[{experiment.seeds[0]}]'", nothing=nothing)
+    one_seed = f"--config 'seeds=[{experiment.seeds[0]}]'"
+    _say_unknown(jobs, one_seed, nothing=total.unknown == total.jobs)
     if line := precision_line(experiment, kind):
         say(f"\n{line}")
     if n_tests:
@@ -92,11 +92,7 @@ def plan(
         worth = price_of(texts, price_per_text, seconds)
         calls = f"the function is asked about {texts:,} texts, roughly, by jobs to come"
         say(f"\n{model}: {calls}{worth}")
-    n_seeds = len(experiment.seeds)
-    taken = [at_trainings(jobs, n_seeds, count) for count in planned_numbers(experiment)]
-    mark = "+" if total.unknown else ""
-    amounts = [(n, "unknown" if nothing else f"{hours(seconds)}{mark}") for n, seconds in taken]
-    say(f"\n{trainings_text(experiment, samples, amounts)}")
+    say(f"\n{trainings_text(experiment, samples, _hours_by_trainings(experiment, jobs, total))}")
     if profile:
         flags = ["--configfile", *map(str, configfile), *(["--config", *config] if config else [])]
         _say_submissions(profile, flags)
@@ -115,6 +111,23 @@ def _say_sources(known: Mapping[Path, Sequence[JobCost]]) -> None:
     for folder, folder_jobs in known.items():
         if folder_jobs:
             say(f"from {len(folder_jobs):,} finished jobs in {folder}")
+
+
+def _hours_by_trainings(
+    experiment: Experiment, jobs: Sequence[JobCost], total: Total
+) -> list[tuple[int, str]]:
+    """Return how many jobs each number of trainings has, and the hours that they take."""
+    amounts: list[tuple[int, str]] = []
+    for n_trainings in planned_numbers(experiment):
+        n_jobs, seconds = at_trainings(jobs, len(experiment.seeds), n_trainings)
+        if total.unknown == total.jobs:
+            taken = "unknown"
+        elif total.unknown:
+            taken = f"{hours(seconds)}+"
+        else:
+            taken = hours(seconds)
+        amounts.append((n_jobs, taken))
+    return amounts
 
 
 def _say_unknown(jobs: Sequence[JobCost], one_seed: str, *, nothing: bool) -> None:

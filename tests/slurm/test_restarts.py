@@ -3,9 +3,10 @@
 Of a submission of four explanations two are finished, and the third job waits before it puts its
 result into place. The runs mostly wait, so they share the cluster.
 
-All run with ``--exhaustive``. In every run, tests/slurm/test_long_jobs.py has submissions that are
-ended and go on, tests/workflow/test_module.py leftovers that the next run cancels, test_kills.py a
-killed run, and tests/runs/test_begin.py what a submission makes that runs again.
+By default a run is killed whose submission ends before the next run; the other ways to be
+disturbed need ``--exhaustive``. In every run, tests/slurm/test_long_jobs.py has submissions that
+are ended and go on, tests/workflow/test_module.py leftovers that the next run cancels, and
+tests/runs/test_begin.py what a submission makes that runs again.
 """
 
 import json
@@ -22,9 +23,7 @@ from slurm.conftest import SCORES, ClusterCheckout, kill
 from workflow.conftest import Checkout, copy_run
 from workflow.test_kills import tables
 
-pytestmark = [
-    pytest.mark.slurm, pytest.mark.workflow, pytest.mark.exhaustive, pytest.mark.timeout(1800)
-]  # fmt: skip
+pytestmark = [pytest.mark.slurm, pytest.mark.workflow, pytest.mark.timeout(1800)]
 METHODS = {f"gradient_{letter}": {"use": "gradient"} for letter in "abcd"}
 FINISHED = 2
 MADE = ("explanations", "scores")
@@ -126,12 +125,14 @@ def requeued(restart: Restart) -> None:
     restart.wait_for_end_of_job()
 
 
-SCENARIOS = (main_killed_and_next_terminated, main_gone, cancelled, killed_at_once, requeued)
+ALWAYS = (main_gone,)
+EXHAUSTIVE = (main_killed_and_next_terminated, cancelled, killed_at_once, requeued)
 
 
 @pytest.fixture(scope="module")
-def restarts(undisturbed, cluster, tmp_path_factory):
-    """Every scenario's restart by its name; they run side by side."""
+def restarts(undisturbed, cluster, tmp_path_factory, request):
+    """Each scenario's restart by its name; they run side by side."""
+    scenarios = ALWAYS + EXHAUSTIVE * request.config.getoption("--exhaustive")
 
     def disturb(scenario) -> Restart:
         target = tmp_path_factory.mktemp(scenario.__name__) / "checkout"
@@ -144,12 +145,17 @@ def restarts(undisturbed, cluster, tmp_path_factory):
         scenario(restart)
         return restart.finish()
 
-    with ThreadPoolExecutor(len(SCENARIOS)) as pool:
-        begun = {scenario.__name__: pool.submit(disturb, scenario) for scenario in SCENARIOS}
+    with ThreadPoolExecutor(len(scenarios)) as pool:
+        begun = {scenario.__name__: pool.submit(disturb, scenario) for scenario in scenarios}
     return {name: future.result() for name, future in begun.items()}
 
 
-@pytest.fixture(params=[scenario.__name__ for scenario in SCENARIOS])
+@pytest.fixture(
+    params=[
+        *(scenario.__name__ for scenario in ALWAYS),
+        *(pytest.param(way.__name__, marks=pytest.mark.exhaustive) for way in EXHAUSTIVE),
+    ]
+)
 def restart(request, restarts) -> Restart:
     return restarts[request.param]
 
@@ -172,6 +178,7 @@ def test_no_run_waits_for_files_that_nobody_makes(restart):
     assert "some output files are missing" not in said
 
 
+@pytest.mark.exhaustive
 def test_leftovers_end_before_the_run_looks_at_files_and_a_terminated_run_leaves_none(restarts):
     """The job of the terminated run could not end otherwise: it was released after that."""
     said = restarts["main_killed_and_next_terminated"].first_said
@@ -181,6 +188,7 @@ def test_leftovers_end_before_the_run_looks_at_files_and_a_terminated_run_leaves
     assert said.count("exparity: stopped; finished jobs and parts of jobs stay") == 1
 
 
+@pytest.mark.exhaustive
 def test_a_job_that_fails_ends_alone(undisturbed, cluster, tmp_path):
     """The others of the submission go on; tests/runs/test_begin.py has what makes them."""
     root = copy_run(undisturbed, tmp_path / "checkout", *MADE)

@@ -82,7 +82,7 @@ def check_function(
             )
     if engine.layers is not None:
         answers = numbers_of(engine)
-        check_bits(name, engine.layers, answers, engine.vocabulary_size, engine.max_length)
+        check_bits(engine.model, engine.layers, answers, engine.vocabulary_size, engine.max_length)
     classifier.is_compared = True
 
 

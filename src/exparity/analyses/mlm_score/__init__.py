@@ -316,5 +316,5 @@ def load_masked_lm(
     if layers is not None:
         size = len(input_table(str(tuned), classifier).weight)
         limit = input_limit(model, tokenizer)
-        check_bits(type(model).__name__, layers, loaded.at_last_tokens, size, limit)
+        check_bits(model, layers, loaded.at_last_tokens, size, limit)
     return loaded

@@ -90,7 +90,7 @@ class TestDeclaredClassNumbers:
         first = hub_table(tmp_path / "a.parquet", [0, 1] * 12)
         second = hub_table(tmp_path / "b.parquet", [0, 1] * 12, names=("yes", "no"))
         paths = [str(first), str(second)]
-        with pytest.raises(InputError, match=r"b.parquet: column 'label' declares yes, no, and"):
+        with pytest.raises(InputError, match=r"b.parquet: column 'label' declares yes, no, but"):
             load_with_facts("table", HERE, {"path": paths})
         assert load_with_facts("table", HERE, {"path": paths, "labels": ["no", "yes"]})
 

@@ -212,7 +212,7 @@ NAN = float("nan")
         (changed(tokens=None, scores=[1.0]), ":2: 1 scores for 9 words; give one for each"),
         (lambda rows: [rows[0], 1], r":2: expected a JSON object"),
         (changed(text=None), ":2: does not say what it explains; give it an example_id"),
-        (changed(text="Another text .", example_id=TEXTS[1]), ":2: its text is not that of"),
+        (changed(text="Another text .", example_id=TEXTS[1]), ":2: its text is not the text of"),
     ],
 )
 def test_wrong_lines(classifiers, tmp_path, change, message):

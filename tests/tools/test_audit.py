@@ -205,7 +205,7 @@ def test_of_several_labels_the_column_names_one(runs, posts, asked):
     assert [run[0]["models"]["several"]["label"] for run in runs] == ["male", "male"]
     assert runs[0][0]["title"] == "Audit of several (male) on posts.csv"
     assert "*" not in Path(runs[1][0]["results"], "config.yaml").read_text()  # no YAML alias
-    with pytest.raises(InputError, match="label 'male': the outputs are classes"):
+    with pytest.raises(InputError, match="label 'male': each text has one of the classes"):
         audit(**asked, model_label="male")
     with pytest.raises(InputError, match="has several labels, and a text of the data has one"):
         audit(**posts, label="race", group=["town"])

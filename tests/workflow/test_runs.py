@@ -85,7 +85,7 @@ def test_a_training_that_predicts_one_class_is_named_when_it_ends(checkout):
         "exparity: caution: untrained on pairs_all, seed 0: the classifier predicts one class for "
         "every text, so that its explanations count in no verdict; the run goes on, and Ctrl-C "
         "ends it; train it with a lower learning rate, more warm-up or once more, or take "
-        "another checkpoint"
+        "another classifier"
     ]
     before = run.stderr[: run.stderr.index(lines[0])].splitlines()[-1]
     assert before.endswith("(Rule: finetune)")

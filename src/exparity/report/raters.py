@@ -166,7 +166,7 @@ def _sentence(place: str, tests: Sequence[_Test], study: Study) -> str:
         else ""
     )
     if any(test.is_gap for test in judged):
-        return f"On {place}, {'; '.join(_gaps(judged, study))}{ending}."
+        return f"On {place}, {'; '.join(_gaps(tests, study))}{ending}."
     return (
         f"On {place}, explanations are not shown to agree with one group of raters more than with "
         f"another; {_equal_or_power(judged)}{ending}."
@@ -177,7 +177,7 @@ def _gaps(tests: Sequence[_Test], study: Study) -> Iterator[str]:
     """Yield with whom explanations agree more, and where that changes."""
     shown = [test for test in tests if test.is_gap]
     sided = [test for test in shown if test.rule and test.rule.favours]
-    several = len({test.metric for test in tests}) > 1
+    several = len({test.metric for test in tests}) > 1  # those that could not be tested, too
     beyond = "beyond what the number of marked words brings"
     if sided:
         clauses = [_clause(test, study, several) for test in sided]

@@ -17,6 +17,7 @@ from exparity.data import load_dataset
 from exparity.data.files import DataSource
 from exparity.data.table import sample
 from exparity.methods import METHODS
+from exparity.metrics import METRICS
 
 TEXTS = ["The girl sings .", "His mother thanked the waiter near the harbour ."]
 RATIONALES = [[0, 1, 0, 0], None]
@@ -148,7 +149,9 @@ def test_misspelt_names_are_refused_before_explaining_takes_time(
         exparity.benchmark(checkpoint, TEXTS, **options)
 
 
-def test_a_plug_in_brings_its_metric(checkpoint, tmp_path):
+def test_a_plug_in_brings_its_metric(checkpoint, tmp_path, monkeypatch):
+    known = {id: METRICS.get(id) for id in METRICS.ids()}
+    monkeypatch.setattr(METRICS, "_entries", known)  # what it adds is gone after the test
     plugin = tmp_path / "benchmarked.py"
     plugin.write_text(
         "import numpy as np\n"

@@ -1,5 +1,6 @@
 """benchmarks/skill.py: its closed forms, and the rows of its table in small."""
 
+import re
 from importlib import import_module
 
 import numpy as np
@@ -137,6 +138,7 @@ CANNOT_TELL = {
     "Errors in proportion to the weights of a text": ("words 2 / 5, without words −3",),
 }
 """Rows in which skill calls a gap where there is none."""
+BLIND = "Noise 0.5 where a class is certain without words"
 
 
 @pytest.mark.parametrize(("heading", "name"), [(h, n) for h in CANNOT_TELL for n in CANNOT_TELL[h]])
@@ -158,9 +160,8 @@ def test_rows_in_which_as_many_words_count_are_not(benchmark, planted, heading, 
 
 
 def test_noise_that_probability_misses_is_named(benchmark, planted):
-    heading = "Noise 0.5 where a class is certain without words"
     for name in ("without words +2, noise in the first", "without words +4, noise in the first"):
-        row = row_of(benchmark, planted, heading, name, 3)
+        row = row_of(benchmark, planted, BLIND, name, 3)
         assert row["flags of skill"] == "`probability_cannot_tell` 100"
 
 
@@ -191,8 +192,7 @@ def test_certainty_alone_is_no_gap_of_skill(benchmark, planted, name):
 
 @pytest.mark.parametrize("name", ["without words +4", "without words +4, noise in the first"])
 def test_noise_is_foreseen_in_both_directions(benchmark, planted, name):
-    heading = "Noise 0.5 where a class is certain without words"
-    row = row_of(benchmark, planted, heading, name)
+    row = row_of(benchmark, planted, BLIND, name)
     _, gap, _ = row["d of r, gap, equivalent"].split(", ")
     assert float(gap) >= 80
     assert row["wrong by r"] == "0"
@@ -212,3 +212,55 @@ def test_command_prints_named_rows(benchmark, capsys, monkeypatch):
     printed = capsys.readouterr().out
     assert printed.count("12 and 12 texts") == 2  # with noise, and without
     assert "**Noise**" in printed
+
+
+@pytest.fixture(scope="module")
+def page(repository):
+    """The prose before the table of the page, and its rows by heading and name."""
+    text = (repository / "docs" / "calibration.md").read_text()
+    prose, _, table = text.partition("## Forward simulation and skill")[2].partition("<!--")
+    rows = {}
+    for part in re.split(r"^\*\*(?=.+\*\*$)", table.partition("**Room**")[0], flags=re.M)[1:]:
+        heading, *lines = part.splitlines()
+        head, _, *body = (cells_of(line) for line in lines if line.startswith("|"))
+        rows[heading.strip("*")] = {name: dict(zip(head[1:], cells, strict=True))
+                                    for name, *cells in body}  # fmt: skip
+    return prose, rows
+
+
+def share_of_gaps(row, quantity):
+    return float(row[f"d of {quantity}, gap, equivalent"].split(", ")[1])
+
+
+def cells_of(line):
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def test_the_page_has_all_rows(page, planted):
+    expected = {h: [row.name for row in rows] for h, rows in planted.SETTINGS.items()}
+    assert {heading: [*rows] for heading, rows in page[1].items()} == expected
+
+
+def test_the_page_names_what_skill_cannot_tell_and_forward_simulation_never_errs(page):
+    prose, rows = page
+    err = set()
+    for heading, by_name in rows.items():
+        for name, row in by_name.items():
+            assert "*" not in row["wrong by r"]
+            if "*" in row["wrong by skill"]:
+                assert "`counting_units_differ` 100" in row["flags of skill"]
+                err.add((heading, name))
+    assert {(heading, name) for heading in CANNOT_TELL for name in CANNOT_TELL[heading]} <= err
+    assert len(err) == 6
+    assert " in six rows" in prose
+    for _, name in err:
+        assert f"*{name.partition(', without words')[0]}*" in prose
+
+
+def test_the_page_shows_that_noise_is_found_in_both_directions(page):
+    noisy = [row for row in page[1][BLIND].values() if row["worse by r"] != "none"]
+    assert {row["worse by r"] for row in noisy} == {"first", "second"}
+    for row in noisy:
+        assert share_of_gaps(row, "r") >= 80
+        if share_of_gaps(row, "skill") < 80:
+            assert "`probability_cannot_tell` 100" in row["flags of skill"]

@@ -33,10 +33,10 @@ def figures(results: Path) -> dict[str, Any]:
         page,
         re.DOTALL,
     ).groups()
+    quoted = ["quantity", "dataset", "method", "metric", "verdict", "d", "detectable"]
+    judged = judged.rename(columns={"minimal_detectable_effect_corrected": "detectable"})
     return {
-        "judged": judged[["quantity", "dataset", "method", "metric", "verdict", "d"]]
-        .round(2)
-        .to_dict("records"),
+        "judged": judged[quoted].round(2).to_dict("records"),
         "shown": shown.rstrip().splitlines(),
         "rates": {"n": float(n), "share": float(share) / 100, "random": float(random) / 100},
         "cell": tests.query(CELL)

@@ -70,6 +70,12 @@ def test_the_docs_quote_the_default_experiment(repository, kept):
         if row["dataset"] == "bios_planted" and row["metric"] == "comprehensiveness"
         if row["method"] in ("gradient", "uniform_random")
     }
+    detectable = sorted(
+        f"{row['detectable']:.2f}"
+        for row in kept["judged"]
+        if row["dataset"] == "bios_planted" and row["quantity"] == "skill"
+        if row["verdict"] == "undecided"
+    )
     quickstart = (repository / "docs" / "quickstart.md").read_text()
     for line in kept["cell"]:
         assert f"\n{line}\n" in quickstart
@@ -81,6 +87,7 @@ def test_the_docs_quote_the_default_experiment(repository, kept):
             next(line for line in kept["shown"] if "results are clear" in line),
             f"in **{rate} %** of {rates['n']:.0f} comparisons",
             f"in **{random} %**",
+            f"gaps from d = {', '.join(detectable[:-1])} and {detectable[-1]} on",
         ),
         (
             "docs/statistics.md",

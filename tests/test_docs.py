@@ -18,6 +18,7 @@ from exparity.data import DATASETS
 from exparity.debiasing import INTERVENTIONS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
+from exparity.stats.flags import FLAGS
 from exparity.stats.verdicts import VERDICTS
 
 pytestmark = pytest.mark.contract
@@ -158,6 +159,14 @@ def test_every_verdict_has_its_row(repository, verdict):
         assert f"\n| *{verdict.id}* |" in (docs / page).read_text(), f"docs/{page}"
     assert f"`{verdict.id}`" in (docs / "artefacts.md").read_text()
     assert f"*{verdict.id}*" in (docs / "glossary.md").read_text()
+
+
+def test_every_flag_has_its_row(repository):
+    """Those of tests in Statistics, those of classifiers in Model bias."""
+    pages = [(repository / "docs" / f"{name}.md").read_text() for name in ("statistics", "bias")]
+    firsts = re.findall(r"^\| (`.+?) \|", "\n".join(pages), re.M)
+    described = {flag for first in firsts for flag in re.findall(r"`(\w+)`", first)}
+    assert set(FLAGS) - described == set()
 
 
 def test_links_between_pages_lead_somewhere(repository):

@@ -1,12 +1,18 @@
 """The preflight stops jobs that would explain another function."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from support import CPU
 
 import exparity
 from exparity import ExparityError
+from exparity.core import trials
+from exparity.engine import preflight
 from exparity.engine.classifier import Classifier
 from exparity.engine.preflight import check_attributions, check_function
+from exparity.jobs.loop import load
 
 
 def compare(classifier, texts):
@@ -27,6 +33,27 @@ def test_an_engine_of_another_function_is_refused(classifier, sentences, monkeyp
     with pytest.raises(ExparityError, match="other probabilities on embeddings"):
         compare(classifier, sentences[:9])
     assert not classifier.is_compared
+
+
+def test_jobs_of_a_run_compare_a_classifier_once(checkpoints, sentences, monkeypatch, caplog):
+    compared = []
+    monkeypatch.setattr(trials, "_known", {})
+    monkeypatch.setattr(preflight, "_keeps_bits", lambda engine: bool(compared.append(engine)))
+
+    def compare_in_a_job(family, machine=CPU):
+        compare(load(checkpoints[family], machine), sentences[:3])
+        return len(compared)
+
+    assert [compare_in_a_job("bert") for _ in range(2)] == [1, 1]
+    # What may not keep bits says so in every job.
+    assert sum("may depend on what shares a batch" in line for line in caplog.messages) == 2
+    assert compare_in_a_job("roberta") == 2
+    assert compare_in_a_job("bert", replace(CPU, token_budget=64)) == 3
+    assert compare_in_a_job("bert", replace(CPU, threads=2)) == 4
+    assert compare_in_a_job("bert") == 4
+    for _ in range(2):  # of what no job has loaded nothing is remembered
+        compare(exparity.load_classifier(checkpoints["bert"], "cpu"), sentences[:3])
+    assert len(compared) == 6
 
 
 def test_the_longest_text_is_among_those_compared(classifier, sentences, monkeypatch):

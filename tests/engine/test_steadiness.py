@@ -9,7 +9,8 @@ import torch
 from tiny_models import CORPUS
 
 import exparity
-from exparity.engine import kernels
+from exparity.core import trials
+from exparity.engine import kernels, steadiness
 
 LINE = "may depend on what shares a batch"
 MODELS = {
@@ -70,9 +71,21 @@ def test_an_activation_that_depends_on_the_batch_is_one_line(caplog):
 
 def test_a_layer_without_a_steady_product_is_one_line(caplog, monkeypatch):
     pair = pair_of("bert")
-    kernels.route.cache_clear()
+    monkeypatch.setattr(trials, "_known", {})
     monkeypatch.setattr(kernels, "_is_steady", lambda size, *, packed: False)
-    try:
-        assert explained(pair, CORPUS[:3], caplog)[1]
-    finally:
-        kernels.route.cache_clear()
+    assert explained(pair, CORPUS[:3], caplog)[1]
+
+
+def test_an_activation_is_tried_once(monkeypatch):
+    """A gradient begins with the forward pass that was tried."""
+    tried = []
+
+    def count(module, *_):
+        tried.append(module)
+        return True
+
+    monkeypatch.setattr(steadiness, "_is_steady_by_token", count)
+    model, tokenizer = pair_of("bert")
+    exparity.explain(exparity.load_classifier((model, tokenizer), "cpu"), CORPUS[:3], [0] * 3)
+    layers = model.bert.encoder.layer
+    assert [tried.count(layer.intermediate.intermediate_act_fn) for layer in layers] == [1, 1]

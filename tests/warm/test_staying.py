@@ -44,6 +44,17 @@ def test_code_of_the_users_own_is_loaded_anew(tmp_path):
     assert worker_that_did("load", str(plugin))[0] != first
 
 
+def test_what_a_worker_has_tried_others_know(tmp_path):
+    first, *_ = worker_that_did("tries", "a size")[1:]
+    job = begin("sleep")
+    worker = worker_of(job)
+    assert str(worker.pid) == first
+    second, *_ = worker_that_did("tries", "a size")
+    assert second not in (first, "tried")
+    job.kill()
+    job.communicate()
+
+
 def test_a_signal_between_jobs_is_for_nobody(tmp_path):
     first, *_ = worker_that_did("mark", str(tmp_path / "marks"))
     os.kill(int(first), signal.SIGTERM)

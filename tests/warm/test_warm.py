@@ -162,6 +162,11 @@ class TestServer:
         assert result("imports")[1] == "False\n"
         wait_until(lambda: result("imports")[1] == "True\n")  # it answers first, and imports then
 
+    def test_it_knows_what_jobs_have_tried(self, server):
+        assert result("tries", "a size")[1] == "tried\n"
+        assert result("tries", "a size")[1] == ""
+        assert result("tries", "another")[1] == "tried\n"
+
     @pytest.mark.parametrize("server", [("safetensors",)], indirect=True)
     def test_it_imports_ahead_of_the_first_job(self, server):
         assert result("imports")[1] == "True\n"

@@ -74,6 +74,8 @@ class Classifier(TokenEmbeddings):
     shortcuts = False
     is_compared = False
     """Whether it was compared with the plain model; see :func:`preflight.check_function`."""
+    loaded_from = ""
+    """What tells it from any other classifier of a run, if a job has loaded it."""
     fp32_twin: Classifier | None = None
     """The same model in fp32, if this one is in fp16."""
     _known: dict[tuple[int, ...], tuple[FloatArray, ...]] | None = None
@@ -172,6 +174,7 @@ class Classifier(TokenEmbeddings):
         twin = self._like(self.model)
         twin.exact = self.device.type == "cpu"
         twin.outermost = self.outermost
+        twin.loaded_from = self.loaded_from
         twin.fp32_twin = self.fp32_twin and self.fp32_twin.anew()
         return twin
 

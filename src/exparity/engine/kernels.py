@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import torch
@@ -24,6 +23,7 @@ from torch.nn import functional as F
 from transformers.pytorch_utils import Conv1D
 
 from exparity.core.device import give_back_memory
+from exparity.core.trials import outcome_of
 from exparity.engine.batching import is_narrow
 from exparity.models.lookup import replaced
 
@@ -85,15 +85,21 @@ class Route(NamedTuple):
     steady: bool
 
 
-@cache
 def route(size: Size, narrow: bool, threads: int) -> Route:
-    """Return the fastest steady route of a size, tried once in a process; the fastest if none is.
+    """Return the fastest steady route of a size, tried once in a run; the fastest if none is.
 
     Args:
         size: of the layers.
         narrow: whether torch's own product is faster.
         threads: that torch computes with.
     """
+    key = *size[:4], str(size.dtype), narrow, threads
+    packed, steady = outcome_of(lambda: _fastest(size, narrow), "route", *key)
+    return Route(packed, steady)
+
+
+def _fastest(size: Size, narrow: bool) -> Route:
+    """Try the routes of a size, the fastest first."""
     if not available(size.dtype):
         order = [False]
     elif narrow and size.dtype == torch.float32:

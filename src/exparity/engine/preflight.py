@@ -12,10 +12,11 @@ import torch
 
 from exparity.core.errors import ExparityError, InputError, reason_of, shown
 from exparity.core.registry import Entry, Registry
+from exparity.core.trials import outcome_of
 from exparity.core.undisturbed import one_at_a_time
 from exparity.engine.black_box import BlackBox
 from exparity.engine.classifier import Classifier, in_evaluation
-from exparity.engine.steadiness import check_bits, numbers_of
+from exparity.engine.steadiness import keeps_bits, numbers_of, warn_of_bits
 from exparity.explanations import Explanation
 from exparity.models.functions import MUST_WRITE, refusal
 from exparity.models.inputs import check_known, few_of, unknown_id
@@ -43,13 +44,47 @@ def check_function(
     The plain model, or the one of peft around it, gets the tokens of one text at a time, as in a
     pipeline of transformers, or the ids themselves if these may differ; the engine runs texts alone
     and in batches. If they differ, explanations would be of another function. A black box is asked
-    again.
+    again. Jobs of a run that load the same classifier compare it once.
     """
     if isinstance(classifier, BlackBox):
         classifier.check_answers(sequences)
         return
     if classifier.is_compared or not sequences:
         return
+    engine = classifier.fp32_twin or classifier
+
+    def compared() -> tuple[bool, bool]:
+        _compare(classifier, sequences, texts, ids_are_given=ids_are_given)
+        return engine.exact, _keeps_bits(engine)
+
+    if classifier.loaded_from:
+        key = classifier.loaded_from, torch.get_num_threads()
+        exact, is_steady = outcome_of(compared, "classifier", *key)
+    else:
+        exact, is_steady = compared()
+    classifier.exact = engine.exact = exact
+    if not is_steady:
+        warn_of_bits(engine.model)
+    classifier.is_compared = True
+
+
+def _keeps_bits(engine: Classifier) -> bool:
+    """Return whether a text has the same bits in any company; of a GPU that is not asked."""
+    if engine.layers is None:
+        return True
+    answers = numbers_of(engine)
+    size = engine.vocabulary_size
+    return keeps_bits(engine.model, engine.layers, answers, size, engine.max_length)
+
+
+def _compare(
+    classifier: Classifier,
+    sequences: Sequence[IntArray],
+    texts: Sequence[str | tuple[str, str]],
+    *,
+    ids_are_given: bool,
+) -> None:
+    """Compare probabilities as :func:`check_function` says; a GPU's batches may turn exact."""
     engine = classifier.fp32_twin or classifier
     chosen = list(dict.fromkeys([0, *few_of(list(map(len, sequences)))]))
     few = [sequences[place] for place in chosen]
@@ -80,10 +115,6 @@ def check_function(
                 f"on what its tokenizer makes of a text (by {gap:.2g}); this family, or its "
                 "tokenizer, is not supported"
             )
-    if engine.layers is not None:
-        answers = numbers_of(engine)
-        check_bits(engine.model, engine.layers, answers, engine.vocabulary_size, engine.max_length)
-    classifier.is_compared = True
 
 
 def _plain(

@@ -39,10 +39,10 @@ _TOKENS = 21
 """Of each text: more than any filling up, and odd, so that units alone may fill a vector."""
 
 
-def check_bits(
+def keeps_bits(
     model: nn.Module, layers: LinearLayers, answers: Answers, size: int, limit: int
-) -> None:
-    """Log one line if texts may not have the same bits in any company.
+) -> bool:
+    """Return whether texts have the same bits in any company.
 
     Args:
         model: the model.
@@ -51,8 +51,11 @@ def check_bits(
         size: of the vocabulary.
         limit: tokens that the model reads.
     """
-    if layers.are_steady and _in_any_company(model, answers, size, limit):
-        return
+    return layers.are_steady and _in_any_company(model, answers, size, limit)
+
+
+def warn_of_bits(model: nn.Module) -> None:
+    """Log one line of a model that may not keep bits."""
     log.warning(
         "on this processor, the last digits of results of a %s may depend on what shares a batch: "
         "bits are not promised to be the same in another order or after a restart",
@@ -79,7 +82,8 @@ def _calls_of_activations(model: nn.Module) -> Iterator[list[Call]]:
     calls: list[Call] = []
 
     def keep(module: nn.Module, arguments: tuple[object, ...], output: object) -> None:
-        if len(arguments) != 1:
+        # A gradient begins with the same forward pass, whose calls need no second trial.
+        if len(arguments) != 1 or torch.is_grad_enabled():
             return
         (inputs,) = arguments
         if not (isinstance(inputs, torch.Tensor) and isinstance(output, torch.Tensor)):

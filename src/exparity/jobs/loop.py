@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -116,15 +117,17 @@ def load(checkpoint: Any, machine: Machine) -> Classifier:
 
     settings = machine.of_classifier
     make_repeatable(machine.threads)
-    if _kept is None:
-        return load_classifier(str(checkpoint), **settings)
-    key = fingerprint(str(checkpoint), identity(checkpoint), settings)
-    if key in _kept:
+    key = fingerprint(str(checkpoint), identity(Path(checkpoint)), settings)
+    if _kept is not None and key in _kept:
         log.info("the classifier of an earlier job is used again")
         return _kept[key].anew()
-    _kept.clear()  # there may be memory for one
+    if _kept is not None:
+        _kept.clear()  # there may be memory for one
     classifier = load_classifier(str(checkpoint), **settings)
-    if not classifier.is_black_box:
+    if classifier.is_black_box:
+        return classifier
+    classifier.loaded_from = key
+    if _kept is not None:
         _kept[key] = classifier
     return classifier
 

@@ -19,6 +19,7 @@ from pkgutil import resolve_name
 from typing import NoReturn
 
 import exparity
+from exparity.core import trials
 from exparity.warm import messages
 from exparity.warm.process import process_identity, take_over
 
@@ -152,9 +153,11 @@ class Server:
     def _do(self, channel: socket.socket) -> None:
         """Do a job, and end with one that fails or loads the user's own code, which may change."""
         before = set(sys.modules)
+        tried = trials.outcomes()
 
         def note(**facts: int) -> None:
-            messages.send(channel, {"imports": _imported_since(before), **facts})
+            news = {"imports": _imported_since(before), "tried": trials.since(tried)}
+            messages.send(channel, {**news, **facts})
 
         gc.enable()
         code, ends = 1, True
@@ -197,6 +200,7 @@ class Server:
         if "status" in note:
             self._release(worker, note["status"])
             self._idle.append(worker)
+        trials.take_in(note.get("tried", {}))
         self._learn(note.get("imports", ()))
 
     def _ended(self, worker: _Worker) -> None:

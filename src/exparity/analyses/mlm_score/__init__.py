@@ -279,7 +279,7 @@ def load_masked_lm(
 
     from exparity.core.device import resolve_device
     from exparity.engine.kernels import layers_of
-    from exparity.engine.steadiness import check_bits
+    from exparity.engine.steadiness import keeps_bits, warn_of_bits
     from exparity.models.checkpoints import (
         lacking_weights,
         load_config,
@@ -316,5 +316,6 @@ def load_masked_lm(
     if layers is not None:
         size = len(input_table(str(tuned), classifier).weight)
         limit = input_limit(model, tokenizer)
-        check_bits(model, layers, loaded.at_last_tokens, size, limit)
+        if not keeps_bits(model, layers, loaded.at_last_tokens, size, limit):
+            warn_of_bits(model)
     return loaded

@@ -207,6 +207,18 @@ def test_help_imports_nothing_heavy():
     assert process("-c", code).stdout.endswith("\n[]\n")
 
 
+def test_a_server_prepares_jobs_without_anything_heavy_or_of_the_users():
+    code = (
+        "import sys; from exparity import cli; cli.prepare()\n"
+        "from exparity.artefacts.analyses import ANALYSES\n"
+        "from exparity.methods import METHODS\n"
+        "from exparity.metrics import METRICS\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])\n"
+        "print([registry._discovered for registry in (ANALYSES, METHODS, METRICS)])\n"
+    )
+    assert process("-c", code).stdout == "[]\n[False, False, False]\n"
+
+
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
 @pytest.mark.parametrize("line", ["list metrics", "--help", "show --help"])
 def test_a_terminal_of_another_encoding_shows_every_command(line, encoding):

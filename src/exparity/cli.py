@@ -126,10 +126,9 @@ def _run_command(argv: Sequence[str], *, is_process: bool) -> None:
     call = command.parse(rest)
     handler = logging.StreamHandler()
     handler.setFormatter(LogFormatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
-    logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
+    logging.basicConfig(handlers=[handler], force=True)
     logging.captureWarnings(True)
-    for noisy in ("httpx", "httpcore", "urllib3", "huggingface_hub", "filelock", "fontTools"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)
+    _set_levels()
     if is_process:
         _spare_pandas()
     from exparity.artefacts.files import job
@@ -146,6 +145,19 @@ def _run_command(argv: Sequence[str], *, is_process: bool) -> None:
         for path in filter(Path.exists, call.outputs()):
             if path not in running.left:
                 log.info("wrote %s in %.1f s", path, time.monotonic() - start)
+
+
+def prepare() -> None:
+    """Do what most jobs do first, once for all that this process forks; nothing of the user's."""
+    from exparity.artefacts.schemas import prepare_schemas
+    from exparity.core.command_line import options_of_command
+
+    _set_levels()
+    _spare_pandas()
+    prepare_schemas()
+    for command in COMMANDS.values():
+        if command.keeps_parts:  # of these there are many
+            options_of_command(command.function).model_rebuild()
 
 
 def run(at_end: Callable[[], object] = lambda: None) -> None:
@@ -252,6 +264,16 @@ def _without_command(arguments: Sequence[str]) -> NoReturn:
 def _complain(problem: object) -> None:
     lines = visible(problem, keep="\n")
     print(f"exparity: {lines}", file=sys.stderr)
+
+
+def _set_levels() -> None:
+    """Log from INFO on, without what libraries say of each request and file."""
+    noisy = ("httpx", "httpcore", "urllib3", "huggingface_hub", "filelock", "fontTools")
+    levels = {"": logging.INFO, **dict.fromkeys(noisy, logging.WARNING)}
+    for name, level in levels.items():
+        logger = logging.getLogger(name)
+        if logger.level != level:  # to set it again takes a walk through all loggers
+            logger.setLevel(level)
 
 
 def _spare_pandas() -> None:

@@ -58,6 +58,12 @@ def schema_of(artefact: str) -> pa.Schema:
     )
 
 
+def prepare_schemas() -> None:
+    """Make the schemas of all artefacts but those of analyses ahead of their use."""
+    for artefact in _tables():
+        schema_of(artefact)
+
+
 def _same(actual: pa.DataType, expected: pa.DataType) -> bool:
     if pa.types.is_dictionary(expected):
         actual = actual.value_type if pa.types.is_dictionary(actual) else actual

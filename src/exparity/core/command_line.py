@@ -16,7 +16,7 @@ import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import takewhile
 from pathlib import Path
 from pkgutil import resolve_name
@@ -187,6 +187,7 @@ def _json_or_word(text: str) -> object:
         return text
 
 
+@cache
 def arguments_of(
     function: Callable[..., object], part_of: tuple[str, type] | None = None
 ) -> dict[str, Argument]:
@@ -201,6 +202,17 @@ def arguments_of(
             line = plain(lines.get(name, "")).replace("if None", "if unset")
             arguments[name] = Argument(parameter, kind, line, part_of)
     return arguments
+
+
+@cache
+def options_of_command(function: Callable[..., object]) -> type[Settings]:
+    """Return what ``--options`` of a command may hold."""
+    types: dict[str, Any] = {
+        name: (argument.annotation, ... if argument.is_required else None)
+        for name, argument in arguments_of(function).items()
+        if argument.is_option
+    }
+    return create_model("Options", __base__=Settings, **types)
 
 
 def _unwrapped(annotation: object) -> tuple[object, list[object], bool]:
@@ -361,12 +373,8 @@ class Call:
                 keywords[name] = {**block, **dict(flags[name])} if is_extended else block
         if "digest" not in arguments:
             keywords.pop("digest", None)  # tells Snakemake when to rerun; the job has no use for it
-        types: dict[str, Any] = {
-            name: (argument.annotation, ... if argument.is_required else None)
-            for name, argument in arguments.items()
-            if argument.is_option
-        }
-        others = arguments.keys() - types.keys()
+        checked = options_of_command(self.command.function)
+        others = arguments.keys() - checked.model_fields.keys()
         values = {name: value for name, value in keywords.items() if name not in others}
-        complete(create_model("Options", __base__=Settings, **types), values, "")
+        complete(checked, values, "")
         return {**unset, **keywords}

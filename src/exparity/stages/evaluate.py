@@ -338,11 +338,12 @@ class Scoring:
 def _reading(scoring: Scoring, table: pa.Table, metadata: Provenance, rest: Rest) -> Compute:
     """Return the function that scores the stored explanations of a part."""
     positions = {key: at for at, key in enumerate(table.column("example_id").to_pylist())}
+    made_by = Origin(metadata.use, metadata.params, metadata.ids.seed, "")
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, object]], dict[str, object]]:
         rows = records(_Row, table.take([positions[example.example_id] for example in part]))
         explanations = [
-            _explanation(example, row, metadata) for example, row in zip(part, rows, strict=True)
+            _explanation(example, row, made_by) for example, row in zip(part, rows, strict=True)
         ]
         scores, notes = scoring.score(rest.model, part, explanations)
         cut = _n_cut(part, explanations) if metadata.get("n_truncated") else 0
@@ -376,7 +377,7 @@ class _Row:
     scores: list[float]
 
 
-def _explanation(example: Example, row: _Row, metadata: Provenance) -> Explanation:
+def _explanation(example: Example, row: _Row, made_by: Origin) -> Explanation:
     """Return an explanation with its origin, for metrics that explain again."""
     word_ids = np.array(row.word_ids, dtype=np.int64)
     return Explanation(
@@ -387,7 +388,7 @@ def _explanation(example: Example, row: _Row, metadata: Provenance) -> Explanati
         scores=np.array(row.scores, dtype=np.float64),
         special_mask=word_ids < 0,
         word_ids=word_ids,
-        origin=Origin(metadata.use, metadata.params, metadata.ids.seed, example.example_id),
+        origin=replace(made_by, key=example.example_id),
         pair=example.pair,
         written=example.parts,
     )

@@ -17,9 +17,13 @@ from exparity.warm.messages import KIND
 _SERVER = str(Path(__file__).with_name("server.py"))
 """With ``-m``, Python would import from the working folder, which others may write to."""
 SWITCH = "EXPARITY_WARM"
-# Every job that runs a model imports the one, and every job looks up the other.
+# Every job that runs a model imports the one; every job looks up and prepares the other.
 ENGINE = ("exparity.engine.loading", "exparity.models.auto:list_conversions")
-FACTS = ("exparity.artefacts.files:facts_of_code", "exparity.core.registry:entry_points")
+FACTS = (
+    "exparity.artefacts.files:facts_of_code",
+    "exparity.core.registry:entry_points",
+    "exparity.cli:prepare",
+)
 # Snakemake sets these for each job to its threads, which are one in all rules.
 THREAD_VARIABLES = (
     *("OMP_NUM_THREADS", "GOTO_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),

@@ -12,6 +12,7 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
@@ -47,9 +48,23 @@ if TYPE_CHECKING:
 Gradients = tuple[int, torch.Tensor, FloatArray]
 Result = TypeVar("Result")
 
+_ID_BYTES = np.dtype(np.int64).itemsize
 _OF_LIBRARIES = {"torch", "transformers", "peft", "exparity"}
 HALF_BOUND = 0.05
 """Largest difference of a text's logits in fp16 from those in fp32; beyond it fp32 is taken."""
+
+
+@dataclass
+class _Known:
+    """Outputs of token-id sequences that were computed.
+
+    Attributes:
+        rows: row of each sequence, by the bytes of its ids.
+        outputs: (n, 2, c) probabilities and logits.
+    """
+
+    outputs: FloatArray
+    rows: dict[bytes, int] = field(default_factory=dict)
 
 
 class Classifier(TokenEmbeddings):
@@ -78,7 +93,7 @@ class Classifier(TokenEmbeddings):
     """What tells it from any other classifier of a run, if a job has loaded it."""
     fp32_twin: Classifier | None = None
     """The same model in fp32, if this one is in fp16."""
-    _known: dict[tuple[int, ...], tuple[FloatArray, ...]] | None = None
+    _known: _Known | None = None
 
     def __init__(
         self,
@@ -277,20 +292,25 @@ class Classifier(TokenEmbeddings):
             >>> outputs.probabilities.shape, outputs.logits.shape
             ((2, 2), (2, 2))
         """
-        empty = tuple(self.empty_ids)
-        keys = [tuple(np.asarray(s, dtype=np.int64).tolist()) or empty for s in sequences]
-        known = {} if self._known is None else self._known
-        ids = [key for key in dict.fromkeys(keys) if key not in known]
+        empty = np.array(self.empty_ids, dtype=np.int64).tobytes()
+        # As bytes: tuples of numbers take several times as long to make and to look up.
+        keys = [np.asarray(s, dtype=np.int64).tobytes() or empty for s in sequences]
+        known = self._nothing_known() if self._known is None else self._known
+        ids = [key for key in dict.fromkeys(keys) if key not in known.rows]
+        lengths = [len(key) // _ID_BYTES for key in ids]
 
         def build(batch: list[int], width: int) -> torch.Tensor:
-            padding = (self.pad_id,) * width
-            rows = [ids[i] + padding[len(ids[i]) :] for i in batch]
-            return self.embed(np.array(rows))
+            padding = np.int64(self.pad_id).tobytes()
+            rows = b"".join(ids[i] + padding * (width - lengths[i]) for i in batch)
+            return self.embed(np.frombuffer(rows, dtype=np.int64).reshape(len(batch), width))
 
-        computed = self.outputs_of([len(key) for key in ids], build)
-        known.update(zip(ids, zip(*computed, strict=True), strict=True))
-        shape = len(keys), 2, self.n_classes
-        return Outputs(*np.array([known[key] for key in keys]).reshape(shape).swapaxes(0, 1))
+        computed = np.stack(self.outputs_of(lengths, build), axis=1)
+        known.rows.update(zip(ids, range(len(known.rows), len(known.rows) + len(ids)), strict=True))
+        known.outputs = np.concatenate([known.outputs, computed])
+        return Outputs(*known.outputs[[known.rows[key] for key in keys]].swapaxes(0, 1))
+
+    def _nothing_known(self) -> _Known:
+        return _Known(np.zeros((0, 2, self.n_classes)))
 
     @one_at_a_time
     def needs_fp32(self, sequences: Sequence[Sequence[int] | IntArray]) -> BoolArray:
@@ -385,7 +405,7 @@ class Classifier(TokenEmbeddings):
             True
         """
         with undisturbed(self.lock):
-            known = {} if self._known is None else self._known
+            known = self._nothing_known() if self._known is None else self._known
             with with_values(self, {"_known": known}):
                 yield
 

@@ -9,20 +9,33 @@ freedom keeps a corrected level if one sample is a handful of trainings.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from exparity.types import FloatArray
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
-# Distances to the ends of an integral shrink as squares there, where it is steep.
-PLACES = (3 * _NODES - _NODES**3) / 2
-SLOPES = _WEIGHTS * 1.5 * (1 - _NODES**2)
+_N_NODES = 64
 NEVER = 1e-17  # probability of what lies beyond the range of an integral
 _ZERO = 1e-300
 _STEPS = 100
 _PRECISION = 1e-10
+
+
+class Nodes(NamedTuple):
+    """Where an integral from −1 to 1 is evaluated, and the weight of each place."""
+
+    places: FloatArray
+    slopes: FloatArray
+
+
+@cache
+def nodes() -> Nodes:
+    """Return the nodes of all integrals here; every start of a run would wait for them."""
+    places, weights = np.polynomial.legendre.leggauss(_N_NODES)
+    # Distances to the ends of an integral shrink as squares there, where it is steep.
+    return Nodes((3 * places - places**3) / 2, weights * 1.5 * (1 - places**2))
 
 
 class TwoErrors(NamedTuple):
@@ -76,8 +89,8 @@ def upper_tail(x: FloatArray, errors: TwoErrors) -> FloatArray:
     middle = np.where(outer > 0, middle, 0.0)
     halves = np.stack([(middle + reach) / 2, (reach - middle) / 2], axis=-1)[..., None]
     centres = np.stack([(middle - reach) / 2, (middle + reach) / 2], axis=-1)[..., None]
-    angles = (centres + halves * PLACES).reshape(*x.shape, 2 * len(_NODES))
-    weights = (halves * SLOPES).reshape(*x.shape, 2 * len(_NODES))
+    angles = (centres + halves * nodes().places).reshape(*x.shape, 2 * _N_NODES)
+    weights = (halves * nodes().slopes).reshape(*x.shape, 2 * _N_NODES)
     weights = weights * np.exp((dof[..., None] - 1) * np.log(np.cos(angles)))
     weights /= weights.sum(axis=-1, keepdims=True)
     left = x[..., None] - np.sqrt(dof)[..., None] * np.tan(angles) * outer[..., None]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exparity.stats.behrens_fisher import NEVER, PLACES, SLOPES
+from exparity.stats.behrens_fisher import NEVER, nodes
 from exparity.stats.crossed import ROUNDING, CrossedTest
 from exparity.stats.mean_gap import additive_residuals
 from exparity.stats.parts import Parts, divided, like_with_like
@@ -237,7 +237,7 @@ def _variance_factors(dof: float) -> tuple[FloatArray, FloatArray]:
     high = np.log(chdtri(dof, NEVER))
     # Near 0, the distribution function is (χ²/2)^(dof/2) / Γ(dof/2 + 1).
     low = np.log(max(float(chdtri(dof, 1 - 1e-15)), np.exp(2 * np.log(NEVER) / dof)))
-    log_chi2 = (low + high) / 2 + (high - low) / 2 * PLACES
+    log_chi2 = (low + high) / 2 + (high - low) / 2 * nodes().places
     log_density = log_chi2 * dof / 2 - np.exp(log_chi2) / 2
-    weights = SLOPES * np.exp(log_density - log_density.max())
+    weights = nodes().slopes * np.exp(log_density - log_density.max())
     return dof / np.exp(log_chi2), weights / weights.sum()

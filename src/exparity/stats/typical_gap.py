@@ -17,9 +17,8 @@ import numpy as np
 
 from exparity.stats.behrens_fisher import (
     NEVER,
-    PLACES,
-    SLOPES,
     critical_value,
+    nodes,
     root_between,
     two_sided_p,
 )
@@ -185,7 +184,7 @@ def _beyond(cells: _Cells, rms: FloatArray, angle: FloatArray, *, upper: bool) -
     square = (spread[..., None] * z + centre[..., None]) ** 2
     rest = np.maximum(total[..., None] - square, 1e-300) / np.maximum(v, 1e-300)[..., None]
     chi_square = (gammaincc if upper else gammainc)((n_seeds[..., None] - 1) / 2, rest / 2)
-    inside = (chi_square * density * SLOPES).sum(axis=-1) * width
+    inside = (chi_square * density * nodes().slopes).sum(axis=-1) * width
     return np.asarray(np.clip(outside + inside, 0.0, 1.0))
 
 
@@ -193,7 +192,7 @@ def _places(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return where an integral between two ends is evaluated, (..., nodes), and half its width."""
     middle = (low + high) / 2
     half = (high - low) / 2
-    return middle[..., None] + half[..., None] * PLACES, half
+    return middle[..., None] + half[..., None] * nodes().places, half
 
 
 def _largest(cells: _Cells, rms: FloatArray, *, upper: bool) -> tuple[FloatArray, FloatArray]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -447,6 +448,14 @@ class Explanation:
         """(t,) True for the tokens of the text and special ones: all but those of a prompt."""
         assert self.word_ids is not None
         return np.asarray(self.word_ids != FRAME_WORD)
+
+
+def rescored(explanation: Explanation, scores: FloatArray, origin: Origin) -> Explanation:
+    """Return an explanation of the same text and class by other (t,) scores of its tokens."""
+    twin = copy(explanation)
+    object.__setattr__(twin, "scores", scores)  # it is frozen
+    object.__setattr__(twin, "origin", origin)
+    return twin
 
 
 def _column_of(explained: ShapRow, target: int, classes: Sequence[str]) -> int:

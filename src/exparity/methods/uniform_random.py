@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from exparity.explanations.units import Units
 from exparity.methods import MethodBatch, method
 from exparity.types import FloatArray
+
+
+def random_scores(units: Units, rng: np.random.Generator) -> FloatArray:
+    """Return (t,) scores of a text's tokens: a number for each unit, shared evenly."""
+    return units.shared(rng.random(len(units.unit_of_token))[units.first])
 
 
 @method(
@@ -26,7 +34,4 @@ def uniform_random(batch: MethodBatch) -> list[FloatArray]:
     Returns:
         (t,) scores for each text, in [0, 1).
     """
-    return [
-        units.shared(batch.generator(row).random(len(units.unit_of_token))[units.first])
-        for row, units in enumerate(batch.units)
-    ]
+    return [random_scores(units, batch.generator(row)) for row, units in enumerate(batch.units)]

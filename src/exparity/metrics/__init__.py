@@ -31,7 +31,7 @@ from exparity.core.undisturbed import undisturbed
 from exparity.core.validation import Settings, complete, options_of
 from exparity.explanations import Explanation
 from exparity.explanations import units as _units
-from exparity.explanations.units import Unit, unit_options
+from exparity.explanations.units import Unit, Units, unit_options
 from exparity.metrics import _arrays
 from exparity.metrics._arrays import Attribution as Attribution
 from exparity.metrics._arrays import mean_length as mean_length
@@ -356,8 +356,12 @@ def _foreseen(
 ) -> FloatArray:
     """Score explanations by what their texts' classifier does, with raw scores of units."""
     scores = []
+    known: dict[int, Units] = {}  # random draws of a text have one array of word ids
     for explanation in explanations:
-        units = explanation.units(unit)
+        tokens = id(explanation.word_ids)
+        if tokens not in known:
+            known[tokens] = explanation.units(unit)
+        units = known[tokens]
         content = explanation.content_mask[units.first]
         scores.append(locked(units.summed(explanation.scores)[content]))
     return _values(entry, options, len(explanations), scores, foresights)

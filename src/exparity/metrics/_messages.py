@@ -86,17 +86,18 @@ def named_words(explanation: Explanation, share: float) -> frozenset[str]:
     """
     assert explanation.word_ids is not None
     counted = explanation.content_mask & (explanation.word_ids >= 0)
-    numbers, owners = np.unique(explanation.word_ids[counted], return_inverse=True)
-    sums = np.bincount(owners, weights=explanation.scores[counted])
+    owners = explanation.word_ids[counted]
+    numbers = np.flatnonzero(np.bincount(owners))
+    sums = np.bincount(owners, weights=explanation.scores[counted])[numbers]
     count = max(1, int(share * len(numbers) + 0.5))
     named = numbers[np.argsort(-sums, kind="stable")[:count]]
     both = explanation.pair and (Text.of(explanation.pair[0]), Text.of(explanation.pair[1]))
     parts = explanation.written or both or Text.of(explanation.text)
     texts = parts if isinstance(parts, tuple) else (parts,)
-    words = [word.lower() for text in texts for word in text.words]
+    words = [word for text in texts for word in text.words]
     if numbers.max(initial=-1) >= len(words):
         raise InputError(
             f"explanation of {explanation.text!r}: its tokens are of {int(numbers.max()) + 1} "
             f"words, and the text of {len(words)}; give the text with its words, as `written`"
         )
-    return frozenset(words[number] for number in named)
+    return frozenset(words[number].lower() for number in named)

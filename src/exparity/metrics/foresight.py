@@ -92,16 +92,16 @@ def foresights(batch: MetricBatch, design: Design) -> list[Foresight]:
         places = np.flatnonzero(mask)
         stays = np.ones((len(left_out) + 1, len(mask)), dtype=bool)  # the whole text comes first
         stays[1:, places] = ~left_out
-        sequences += [batch.left(index, row) for row in stays]
+        token_ids = batch.token_ids[index]
+        sequences += [token_ids[left] for left in batch.units[index].on_tokens(stays)]
         owners += [index] * len(stays)
         parts.append(left_out)
     values = batch.target_contrasts(sequences, owners)
     results = []
     start = 0
     for left_out in parts:
-        intact, *rest = values[start : start + len(left_out) + 1]
+        falls = values[start] - values[start + 1 : start + len(left_out) + 1]
         start += len(left_out) + 1
-        falls = intact - np.array(rest, dtype=np.float64)
         results.append(Foresight(locked(left_out), locked(falls), ceiling_of(left_out, falls)))
     return results
 
@@ -144,7 +144,7 @@ def correlation(first: FloatArray, second: FloatArray) -> float:
     norm = np.sqrt((first_centred @ first_centred) * (second_centred @ second_centred))
     if not norm > 0:
         return float("nan")
-    return float(np.clip(first_centred @ second_centred / norm, -1.0, 1.0))
+    return min(max(float(first_centred @ second_centred / norm), -1.0), 1.0)
 
 
 def predictions(scores: FloatArray, left_out: BoolArray) -> FloatArray:

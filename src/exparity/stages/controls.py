@@ -23,13 +23,14 @@ from exparity.artefacts.running import analysis
 from exparity.core import flags
 from exparity.core.device import Inference
 from exparity.core.digest import source_digest
-from exparity.core.seeding import derive_seed
-from exparity.explanations import Explanation, alignment, units
+from exparity.core.seeding import derive_seed, generator
+from exparity.explanations import Explanation, alignment, rescored, units
 from exparity.explanations.units import Unit
 from exparity.jobs.loop import Compute, Rest, load, run
 from exparity.jobs.parts import Job
 from exparity.methods import METHODS, explain_encodings
 from exparity.methods.facts import RANDOM
+from exparity.methods.uniform_random import random_scores
 from exparity.metrics import MARKS, MetricBatch, limits, removal
 from exparity.metrics.removal import Steps
 from exparity.quantities.inputs import key_of
@@ -59,11 +60,19 @@ def _drawn(
     classifier: Classifier, texts: _Texts, seed: int, draws: int, unit: Unit
 ) -> list[Explanation]:
     """Explain texts at random, draw after draw, the same for every metric."""
-    explanations = []
-    for draw in range(draws):
-        draw_seed = derive_seed(seed, "negative_control", draw)
-        origins = [Origin(RANDOM, {"unit": unit}, draw_seed, key) for key in texts.keys]
-        explanations += explain_encodings(classifier, texts.encodings, texts.classes, origins)
+    seeds = [derive_seed(seed, "negative_control", draw) for draw in range(draws)]
+    origins = [Origin(RANDOM, {"unit": unit}, seeds[0], key) for key in texts.keys]
+    first_draw = explain_encodings(classifier, texts.encodings, texts.classes, origins)
+    # What does not change from draw to draw is made and checked once.
+    units_of_texts = [explanation.units(unit) for explanation in first_draw]
+    explained = list(zip(first_draw, units_of_texts, texts.keys, strict=True))
+    explanations = [*first_draw]
+    for draw_seed in seeds[1:]:
+        for explanation, text_units, key in explained:
+            drawn = random_scores(text_units, generator(draw_seed, "explain", RANDOM, key))
+            scores = np.where(explanation.sequence_mask, drawn, 0.0)
+            origin = Origin(RANDOM, {"unit": unit}, draw_seed, key)
+            explanations.append(rescored(explanation, scores, origin))
     return explanations
 
 

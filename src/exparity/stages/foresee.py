@@ -19,16 +19,14 @@ from exparity.artefacts.running import analysis
 from exparity.core import flags
 from exparity.core.device import Inference
 from exparity.core.digest import source_digest
-from exparity.explanations import units
+from exparity.explanations import Explanation, units
 from exparity.jobs.loop import Compute, Rest, load, run
 from exparity.jobs.parts import Job
-from exparity.methods import explain_encodings
-from exparity.methods.facts import RANDOM
 from exparity.metrics import MetricBatch, foresight
 from exparity.metrics.foresight import Design, Foresight, design_of, foresights
 from exparity.quantities.inputs import key_of
 from exparity.stages.explain import Choice, ChosenTexts, checked_encoder
-from exparity.types import Example, Origin
+from exparity.types import Example
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
@@ -133,8 +131,10 @@ def _asking(job: Job, texts: ChosenTexts, designs: Sequence[Design], rest: Rest)
         encodings = encodings_of(part)
         targets = texts.classes_of(part)
         keys = tuple(example.example_id for example in part)
-        origins = [Origin(RANDOM, {}, 0, key) for key in keys]
-        bare = tuple(explain_encodings(rest.model, encodings, targets, origins))
+        bare = [
+            Explanation.of_encoding(rest.model, encoding, target, np.zeros(len(encoding)))
+            for encoding, target in zip(encodings, targets.tolist(), strict=True)
+        ]
 
         def rows_of(chosen: Classifier, places: list[int]) -> list[list[dict[str, object]]]:
             rows: list[list[dict[str, object]]] = [[] for _ in places]

@@ -120,6 +120,19 @@ class TestDataWithoutGroups:
             "data", "predictions", "explanations", "scores", "bias",
         }  # fmt: skip
 
+    def test_what_metrics_read_is_planned(self, own):
+        made = experiment({"own": own}, {"forward_simulation": {}})
+        foresights = layout.cells(made.grid, "foresight")
+        assert [cell["dataset"] for cell in foresights] == ["own"] * len(made.seeds)
+
+    def test_groups_of_raters_are_compared_without_a_line(self):
+        marked = {"marked": {"use": "fair_rationales"}}
+        made = experiment(marked, {"gini": {}}, analyses={"whose_rationale": {}})
+        assert made.grid.analyses["whose_rationale"] == [("marked",)]
+        assert not list(omissions(made))
+        made = experiment(marked, {"gini": {}})
+        assert list(omissions(made)) == ["datasets.marked: it has no groups, so it is not compared"]
+
     def test_correctness_is_measured(self, own):
         made = experiment({"own": own}, {"mass_accuracy": {}}, analyses={"correctness": {}})
         assert made.grid.analyses["correctness"] == [("own", "bert_tiny")]

@@ -48,13 +48,19 @@ def omissions(experiment: Experiment) -> Iterator[str]:
                 metric for metric in needing if experiment.metrics[metric].is_used_on(dataset)
             ]
             if needs == "groups":
-                yield f"datasets.{dataset}: {lack}, so it is not compared"
+                if not _compares_raters(experiment, dataset):
+                    yield f"datasets.{dataset}: {lack}, so it is not compared"
             elif metrics:
                 yield f"{_named(metrics)}: not used on dataset '{dataset}': {lack}"
         if experiment.metrics and not experiment.applying("metrics", dataset):
             yield f"datasets.{dataset}: no metric applies to it, so that it is not explained"
     for method, metrics in experiment.unmeasured.items():
         yield f"{_named(metrics)}: not used on methods.{method}: it cannot explain again"
+
+
+def _compares_raters(experiment: Experiment, dataset: str) -> bool:
+    """Return whether groups of raters of a dataset are compared."""
+    return "whose_rationale" in experiment.settings and "raters" not in experiment.lacks[dataset]
 
 
 def _named(metrics: Sequence[str]) -> str:

@@ -73,6 +73,7 @@ def _options(experiment: ExperimentView, ids: Ids) -> dict[str, object] | None:
     },
     display="Foresight",
     runs_model=True,
+    needs=(),  # texts without groups are scored, too
     always=True,
     memory_mb=8000,
     minutes=None,

@@ -195,7 +195,7 @@ def trainings_text(
     if len(experiment.seeds) < 2:
         parts = ["One seed: nothing is said of other trainings; name more in `seeds`.", *parts]
     if not rows:
-        parts = ["Nothing is tested: nothing is explained, or no dataset has groups."]
+        parts = ["No groups of texts are tested: nothing is explained, or no dataset has any."]
     jobs = [f"{n_jobs:,}" for n_jobs, _ in taken]
     hours = [words for _, words in taken]
     last = [["in all, trainings", *columns], ["jobs", *jobs], ["hours", *hours]]

@@ -31,6 +31,10 @@ class TestCommand:
         # As tests/workflow/test_cost.py holds Snakemake to.
         assert f"Snakemake says {JOBS + 3}: it counts its rules cost, report and all" in out
 
+    def test_a_profile_that_is_not_there_is_refused_before_anything_is_planned(self, here, refused):
+        line = refused("plan", "tiny.yaml", "--profile", "none")
+        assert "none: no such folder; name a profile, such as profiles/slurm" in line
+
     def test_a_config_as_snakemake_takes_it(self, here, run):
         (here / "more.yaml").write_text("title: more\nseeds: [3]\n")
         seeds = ["--config", "seeds=[0, 1]", "results=elsewhere"]

@@ -1,9 +1,6 @@
 """A dataset that `exparity generate` makes, from the sentences of the docs to the correctness."""
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import yaml
@@ -28,20 +25,15 @@ def block(section: str, language: str) -> str:
     return found.group(1)
 
 
-def test_a_generated_dataset_runs_with_the_analyses_of_correctness(checkout, section):
+def test_a_generated_dataset_runs_with_the_analyses_of_correctness(
+    checkout, section, run, monkeypatch
+):
+    monkeypatch.chdir(checkout.root)
+    exec(compile(block(section, "python"), "gecobench.md", "exec"), {})
     generate = next(line for line in block(section, "bash").splitlines() if "generate" in line)
-    for command in (["-c", block(section, "python")], ["-m", *generate.split()]):
-        sources = str(Path(exparity.__file__).parents[1])
-        environment = {**checkout.environment, "PYTHONPATH": sources}
-        run = subprocess.run(
-            [sys.executable, *command],
-            cwd=checkout.root,
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
-        assert run.returncode == 0, run.stderr
-    assert "60 matched sets of male, female: 120 texts" in run.stdout
+    code, said, errors = run(*generate.split()[1:])
+    assert code == 0, errors
+    assert "60 matched sets of male, female: 120 texts" in said
     config = yaml.safe_load(block(section, "yaml"))
     config |= {"report": {"figures": False}, "controls": {"random": {"draws": 0}}}
     del config["metrics"]["mass_accuracy"]  # one metric is enough here

@@ -8,6 +8,7 @@ from stages.test_known_truth import write_texts, write_weights
 
 import exparity
 from exparity.stages.prepare import prepare
+from exparity.tools.show import show
 
 pytestmark = pytest.mark.workflow
 LENGTHS = {"first": 12, "second": 12}
@@ -20,14 +21,16 @@ def texts(checkout):
     return {"use": "table", **options}
 
 
-def shown(checkout, results):
-    """What exparity show prints."""
-    run = subprocess.run(
-        [sys.executable, "-m", "exparity", "show", str(results)],
-        cwd=checkout.root, env=checkout.environment, capture_output=True, text=True,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    return run.stdout
+@pytest.fixture
+def shown(capsys):
+    """Return a function: what exparity show prints of results."""
+
+    def say(results):
+        capsys.readouterr()
+        show(results)
+        return capsys.readouterr().out
+
+    return say
 
 
 def standing(results):
@@ -35,7 +38,7 @@ def standing(results):
     return rows[~rows["quantity"].str.startswith("random")]
 
 
-def test_weights_of_all_words_and_of_the_first_are_equivalent(checkout, texts):
+def test_weights_of_all_words_and_of_the_first_are_equivalent(checkout, texts, shown):
     data = checkout.root / "texts.parquet"
     params = {name: value for name, value in texts.items() if name != "use"}
     prepare(data, use="table", params=params, data_dir=checkout.root, dataset_id="texts")
@@ -59,7 +62,7 @@ def test_weights_of_all_words_and_of_the_first_are_equivalent(checkout, texts):
     assert (foreseen.mean_a, foreseen.mean_b) == pytest.approx((1, 1), abs=1e-5)
     assert foreseen.verdict == "equivalent"
     assert (rows["verdict"] != "different").all()
-    words = shown(checkout, checkout.results)
+    words = shown(checkout.results)
     assert "By other measures, 2 of 2 are clear: 2 equivalent." in words
     assert "different" not in words
     paragraph = (checkout.results / "report" / "paragraph.txt").read_text()
@@ -68,7 +71,7 @@ def test_weights_of_all_words_and_of_the_first_are_equivalent(checkout, texts):
 
 
 @pytest.mark.exhaustive
-def test_an_audit_of_the_function_names_no_group(checkout, texts):
+def test_an_audit_of_the_function_names_no_group(checkout, texts, shown):
     command = (
         "audit --table texts.csv --text text --label label --group group --labels no yes "
         "--predict truth_linear:predict --methods occlusion --cores 2 "
@@ -79,7 +82,7 @@ def test_an_audit_of_the_function_names_no_group(checkout, texts):
         cwd=checkout.root, env=checkout.environment, capture_output=True, text=True,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout + run.stderr
-    words = shown(checkout, checkout.root / "audited")
+    words = shown(checkout.root / "audited")
     assert "equivalent" in words
     assert "different" not in run.stdout + words
     rows = standing(checkout.root / "audited").set_index("metric")

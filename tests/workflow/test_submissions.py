@@ -1,8 +1,6 @@
 """What a dry run with the SLURM profile would submit, and what the submissions ask for."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 from workflow.conftest import Checkout, add_slow
@@ -79,21 +77,18 @@ def test_on_one_machine_nothing_is_grouped(checkout, repository):
         pytest.param("''", "", marks=pytest.mark.exhaustive),
     ],
 )
-def test_a_training_of_two_processes_asks_for_two_gpus(checkout, gres, of_two):
+def test_a_training_of_two_processes_asks_for_two_gpus(checkout, run, monkeypatch, gres, of_two):
+    """Wherever the plan is made, as in a folder that holds modules of any name."""
     training = {"epochs": 1, "learning_rate": 0.003, "processes": 2}
     checkout.configure(training=training)
+    (checkout.root / "json.py").write_text("raise SystemExit('the module of the folder')\n")
+    monkeypatch.chdir(checkout.root)
     profile = checkout.root / "profiles/slurm/config.yaml"
     text = profile.read_text()
     profile.write_text(text.replace("  gres: gpu:v100:1\n", f"  gres: {gres}\n"))
-    command = [
-        *(sys.executable, "-m", "exparity", "plan", checkout.config_path),
-        *("--profile", profile.parent),
-    ]
-    run = subprocess.run(
-        command, cwd=checkout.root, env=checkout.environment, capture_output=True, text=True
-    )
-    assert run.returncode == 0, run.stderr
-    _, _, submitted = run.stdout.partition("hours asked for")
+    code, said, errors = run("plan", checkout.config_path, "--profile", profile.parent)
+    assert code == 0, errors
+    _, _, submitted = said.partition("hours asked for")
     rows = [re.split(r" {2,}", line.strip()) for line in submitted.splitlines()[1:]]
     gpus = {row[0]: row[-1] for row in rows}
     partitions = {row[0]: row[-2] for row in rows}
@@ -101,27 +96,3 @@ def test_a_training_of_two_processes_asks_for_two_gpus(checkout, gres, of_two):
     assert gpus["training"] == (gres.strip("'") or "–")
     assert gpus["statistics"] == "–"
     assert (partitions["finetune"], partitions["statistics"]) == ("gpu", "cpu")
-
-
-def test_a_profile_that_is_not_there_is_refused_before_anything_is_planned(checkout):
-    command = [sys.executable, "-m", "exparity", "plan", checkout.config_path, "--profile", "none"]
-    run = subprocess.run(
-        command, cwd=checkout.root, env=checkout.environment, capture_output=True, text=True
-    )
-    assert run.returncode == 2
-    assert "none: no such folder; name a profile, such as profiles/slurm" in run.stderr
-
-
-def test_submissions_are_counted_in_a_folder_that_holds_modules_of_any_name(checkout):
-    (checkout.root / "json.py").write_text("raise SystemExit('the module of the folder')\n")
-    flags = ["--snakefile", "Snakefile", "--configfile", str(checkout.config_path)]
-    script = (
-        "from exparity.runs.dry_run import planned_submissions\n"
-        f"print(len(planned_submissions({[*flags, '--profile', 'profiles/slurm']})))"
-    )
-    run = subprocess.run(
-        [sys.executable, "-P", "-c", script],
-        cwd=checkout.root, env=checkout.environment, capture_output=True, text=True,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    assert int(run.stdout) > 1

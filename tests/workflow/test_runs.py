@@ -10,6 +10,7 @@ from exparity.artefacts.grid import read_grid
 pytestmark = pytest.mark.workflow
 
 CELLS = N_METHODS * N_METRICS
+DRAWS = TINY["controls"]["random"]["draws"]
 AT_THE_END = {"cost": 1, "report": 1}
 JUDGED = {"compare": 1, "judge": 1, "ranking": 1, **AT_THE_END}
 OF_ONE_METRIC = {"evaluate": N_METHODS, "negative_control": 1, **JUDGED}
@@ -33,7 +34,8 @@ def test_the_demo_shows_what_it_planted(checkout):
 def test_a_run_fills_every_artefact(baseline):
     tests = exparity.read_results(baseline.results, "tests")
     assert dict(tests["quantity"].value_counts()) == {
-        "score": CELLS, "excess": CELLS, "random_score": 5 * N_METRICS, "random_excess": N_METRICS,
+        "score": CELLS, "excess": CELLS,
+        "random_score": DRAWS * N_METRICS, "random_excess": N_METRICS,
         "skill": N_METHODS, "random_skill": 1,  # of comprehensiveness
     }  # fmt: skip
     assert (tests["n_a"] == 8).all()

@@ -3,7 +3,6 @@
 import ast
 import graphlib
 import re
-import subprocess
 import sys
 import tomllib
 from importlib.metadata import packages_distributions
@@ -155,19 +154,6 @@ def test_what_hands_a_job_over_imports_the_standard_library_and_little_of_it():
         "sys.exit(f'imported: {unasked & set(sys.modules)}' if unasked & set(sys.modules) else 0)"
     )
     run_code(code)
-
-
-def test_a_type_checker_knows_the_public_names(repository, tmp_path):
-    """mypy tells a misspelt one; it follows no imports here, which would take a minute."""
-    script = tmp_path / "misspelt.py"
-    script.write_text("import exparity\nexparity.explan, exparity.explain, exparity.Benchmark\n")
-    package = repository / "src" / "exparity" / "__init__.py"
-    command = [sys.executable, "-m", "mypy", "--follow-imports=skip", f"--cache-dir={tmp_path}"]
-    run = subprocess.run(
-        [*command, str(package), str(script)], capture_output=True, text=True, check=False
-    )
-    (error,) = [line for line in run.stdout.splitlines() if "error" in line and "attr-" in line]
-    assert 'misspelt.py:2: error: Module has no attribute "explan"' in error
 
 
 def test_shap_comes_without_plots_and_compiler(checkpoints):

@@ -22,7 +22,7 @@ os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 # Hundreds of processes are started; none but the first compiles the package.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-from support import CPU, PAIRS, logging_kept
+from support import CPU, PAIRS, logging_kept, made_once
 
 from exparity.core.registry import _PLUGINS
 from exparity.data import load_dataset
@@ -87,6 +87,16 @@ def pytest_xdist_make_scheduler(config, log):
             return "slurm" if nodeid.startswith("tests/slurm/") else super()._split_scope(nodeid)
 
     return Files(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    # The objects that it makes stay: looking through them for garbage finds none.
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config, items):
@@ -201,7 +211,7 @@ def sentences(examples) -> list[str]:
     return chosen[::7]
 
 
-def random_checkpoints(folder, sizes, vocab_size, labels, texts) -> dict[str, str]:
+def random_checkpoints(folder, sizes, vocab_size, labels, texts) -> None:
     """Write random classifiers by family; weights are large enough for visible gradients."""
     import torch
 
@@ -220,7 +230,6 @@ def random_checkpoints(folder, sizes, vocab_size, labels, texts) -> dict[str, st
         with quiet_transformers():
             model.save_pretrained(folder / family)
             tokenizer.save_pretrained(folder / family)
-    return {family: str(folder / family) for family in sizes}
 
 
 def loaded(checkpoints: dict[str, str]) -> dict:
@@ -235,8 +244,13 @@ def loaded(checkpoints: dict[str, str]) -> dict:
 @pytest.fixture(scope="session")
 def checkpoints(tmp_path_factory, examples) -> dict[str, str]:
     """Folders of random classifiers by family."""
-    folder, texts = tmp_path_factory.mktemp("checkpoints"), [e.text for e in examples]
-    return random_checkpoints(folder, _SIZES, 600, ["female", "male"], texts)
+    texts = [e.text for e in examples]
+    folder = made_once(
+        "checkpoints",
+        tmp_path_factory,
+        lambda folder: random_checkpoints(folder, _SIZES, 600, ["female", "male"], texts),
+    )
+    return {family: str(folder / family) for family in _SIZES}
 
 
 @pytest.fixture(scope="session")
@@ -259,8 +273,12 @@ def pair_checkpoints(tmp_path_factory) -> dict[str, str]:
         },
     }  # fmt: skip
     labels = ["contradiction", "neutral", "entailment"]
-    folder = tmp_path_factory.mktemp("pair_checkpoints")
-    return random_checkpoints(folder, sizes, 400, labels, PAIRS * 5)
+    folder = made_once(
+        "pair_checkpoints",
+        tmp_path_factory,
+        lambda folder: random_checkpoints(folder, sizes, 400, labels, PAIRS * 5),
+    )
+    return {family: str(folder / family) for family in sizes}
 
 
 @pytest.fixture(scope="session")
@@ -283,11 +301,18 @@ def classifier(request, classifiers):
 def trained(tmp_path_factory):
     """A small BERT that has learnt the embedded pairs: (classifier, test texts, test labels)."""
     from exparity import load_classifier
+
+    folder = made_once("trained", tmp_path_factory, _train)
+    test = load_dataset("pairs_all", DataSource(folder), {"n_pairs": 300})
+    test = [e for e in test if e.split == "test"]
+    classifier = load_classifier(str(folder / "model" / "0"), "cpu")
+    return classifier, [e.text for e in test], [e.label for e in test]
+
+
+def _train(folder: Path) -> None:
     from exparity.stages.finetune import finetune_cell
     from exparity.stages.prepare import prepare
 
-    folder = tmp_path_factory.mktemp("trained")
-    source = DataSource(folder)
     prepare(folder / "data.parquet", use="pairs_all", params={"n_pairs": 300}, data_dir=folder)
     finetune_cell(
         folder / "data.parquet",
@@ -299,7 +324,3 @@ def trained(tmp_path_factory):
         seed=0,
         machine=CPU,
     )
-    test = load_dataset("pairs_all", source, {"n_pairs": 300})
-    test = [e for e in test if e.split == "test"]
-    classifier = load_classifier(str(folder / "model" / "0"), "cpu")
-    return classifier, [e.text for e in test], [e.label for e in test]

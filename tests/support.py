@@ -1,6 +1,7 @@
 """Helpers that tests import."""
 
 import copy
+import fcntl
 import hashlib
 import json
 import logging
@@ -45,6 +46,23 @@ def cpu_seconds() -> float:
     """
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+def made_once(name: str, tmp_path_factory: Any, make: Callable[[Path], object]) -> Path:
+    """Return a folder that one worker of pytest-xdist makes for all; no test changes it."""
+    together = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        together = together.parent
+    made = together / name
+    with (together / f"{name}.finished").open("a+") as finished:
+        fcntl.flock(finished, fcntl.LOCK_EX)
+        # Not where this file was opened, but where it ends once nobody else has the lock.
+        if not finished.seek(0, os.SEEK_END):
+            shutil.rmtree(made, ignore_errors=True)
+            made.mkdir()
+            make(made)
+            finished.write("yes")
+    return made
 
 
 def run_code(code: str, *arguments: object, **options: Any) -> str:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from support import PAIRS
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import exparity
 from exparity import InputError
@@ -56,6 +56,8 @@ def test_targets_are_labels(pair_checkpoints, targets):
 
 
 def test_a_zero_shot_pipeline_is_a_model(pair_checkpoints):
+    from transformers import pipeline  # every worker would wait for it
+
     model = AutoModelForSequenceClassification.from_pretrained(pair_checkpoints["bert"])
     tokenizer = AutoTokenizer.from_pretrained(pair_checkpoints["bert"])
     form = pipeline("zero-shot-classification", model=model, tokenizer=tokenizer)

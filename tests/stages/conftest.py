@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from stages.cells import prepare_pairs, train
+from support import made_once
 
 from exparity.core.registry import load_plugin
 from exparity.methods import METHODS
@@ -14,10 +15,12 @@ from exparity.metrics import METRICS
 @pytest.fixture(scope="session")
 def cell(tmp_path_factory) -> Path:
     """Data, checkpoint and predictions of a classifier that is right for some examples only."""
-    folder = tmp_path_factory.mktemp("cell")
+    return made_once("cell", tmp_path_factory, _train)
+
+
+def _train(folder: Path) -> None:
     prepare_pairs(folder, 60)
     train(folder, epochs=3, learning_rate=0.003)
-    return folder
 
 
 @pytest.fixture

@@ -32,8 +32,8 @@ def test_a_training_that_goes_on_knows_its_earlier_epochs(cell, tmp_path):
     assert whole["work_seconds"] > 0
 
 
-def test_every_file_of_a_cell_can_be_read_by_whom_the_umask_allows(cell):
-    plain = cell / "plain"
+def test_every_file_of_a_cell_can_be_read_by_whom_the_umask_allows(cell, tmp_path):
+    plain = tmp_path / "plain"
     plain.touch()
     files = [path for path in cell.rglob("*") if path.is_file()]
     others = [path.name for path in files if path.stat().st_mode != plain.stat().st_mode]

@@ -1,19 +1,17 @@
 """Real runs of the workflow in a copy of the checkout, on a tiny experiment."""
 
-import fcntl
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import held
 import pytest
 import yaml
-from support import TINY, write_program
+from support import TINY, made_once, write_program
 
 from workflow import forked
 
@@ -92,29 +90,15 @@ def checkout(repository, tmp_path) -> Checkout:
     return copy_checkout(repository, tmp_path / "checkout")
 
 
-def made_once(
-    name: str, repository: Path, tmp_path_factory, prepare: Callable[[Checkout], object]
-) -> Checkout:
-    """Return a finished run that all workers of pytest-xdist share; tests never change it."""
-    together = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        together = together.parent
-    made = Checkout(together / name / "checkout")
-    with (together / f"{name}.finished").open("a+") as finished:
-        fcntl.flock(finished, fcntl.LOCK_EX)
-        # Not where this file was opened, but where it ends once nobody else has the lock.
-        if not finished.seek(0, os.SEEK_END):
-            shutil.rmtree(made.root, ignore_errors=True)
-            prepare(copy_checkout(repository, made.root))
-            made.snakemake()
-            finished.write("yes")
-    return made
-
-
 @pytest.fixture(scope="session")
 def baseline(repository, tmp_path_factory) -> Checkout:
     """An undisturbed, finished run."""
-    return made_once("baseline", repository, tmp_path_factory, Checkout.configure)
+    made = made_once(
+        "baseline",
+        tmp_path_factory,
+        lambda folder: copy_checkout(repository, folder / "checkout").snakemake(),
+    )
+    return Checkout(made / "checkout")
 
 
 def copy_run(run: Checkout, target: Path, *without: str) -> Path:

@@ -38,6 +38,12 @@ def texts(classifiers, sentences):
     return of_one_piece(classifiers["bert"], sentences, 20, 6)
 
 
+@pytest.fixture(scope="module")
+def few(texts, pytestconfig):
+    """Some of them; with --exhaustive all."""
+    return texts if pytestconfig.getoption("--exhaustive") else texts[::4]
+
+
 def plain(classifier, texts):
     """The (n, c) probabilities that transformers itself gives."""
     return np.array([plain_of_one(classifier, str(text)) for text in texts])
@@ -84,14 +90,14 @@ def by_shap_itself(classifier, text, target, algorithm, options):
 
 @pytest.mark.reference
 @pytest.mark.parametrize("algorithm", SHAP)
-def test_equals_shap_called_directly(classifiers, texts, algorithm):
+def test_equals_shap_called_directly(classifiers, few, algorithm):
     classifier = classifiers["bert"]
-    targets = [place % 2 for place in range(len(texts))]
+    targets = [place % 2 for place in range(len(few))]
     found = exparity.explain(
-        classifier, texts, targets, "shap_package", SEED, algorithm=algorithm,
+        classifier, few, targets, "shap_package", SEED, algorithm=algorithm,
         options=SHAP[algorithm],
     )  # fmt: skip
-    for text, one in zip(texts, found, strict=True):
+    for text, one in zip(few, found, strict=True):
         expected = by_shap_itself(classifier, text, one.target, algorithm, SHAP[algorithm])
         scores = one.scores if len(expected) == len(one) else one.scores[~one.special_mask]
         assert np.abs(expected).max() > 1e-4
@@ -109,16 +115,14 @@ def test_equals_shap_called_directly(classifiers, texts, algorithm):
     ],
     ids=["bag", "places", "selected", "weighted"],
 )
-def test_equals_lime_called_directly(classifiers, texts, options):
+def test_equals_lime_called_directly(classifiers, few, options):
     classifier = classifiers["bert"]
-    found = exparity.explain(
-        classifier, texts, 1, "lime_package", SEED, unit="word", options=options
-    )
+    found = exparity.explain(classifier, few, 1, "lime_package", SEED, unit="word", options=options)
     of_class = {
         k: v for k, v in options.items() if k in ("bow", "kernel_width", "feature_selection")
     }
     of_call = {name: value for name, value in options.items() if name not in of_class}
-    for text, one in zip(texts, found, strict=True):
+    for text, one in zip(few, found, strict=True):
         explainer = LimeTextExplainer(
             split_expression=r"\s+",
             mask_string=classifier.tokenizer.mask_token,

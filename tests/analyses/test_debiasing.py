@@ -18,10 +18,12 @@ from exparity.artefacts.files import read_artefact
 from exparity.artefacts.grid import Grid
 from exparity.config.cautions import cautions
 from exparity.core.seeding import derive_seed
+from exparity.core.settings import Statistics
 from exparity.report.gather import Declared, Study
 from exparity.report.rows import VerdictRow
 from exparity.stages.judge import judge_cells
 from exparity.stats.gap_change import gap_changes
+from exparity.stats.samples import GroupedTexts
 
 pytestmark = pytest.mark.contract
 
@@ -83,7 +85,8 @@ class TestArtefact:
         values = [read_artefact(path, "scores")[0]["score"].to_numpy() for path in made.scores]
         keys = sorted(keys_of(N, matched=matched), key=lambda key: key["example_id"])
         groups, sets = [k["group"] for k in keys], [k["match_id"] for k in keys]
-        (changes,) = gap_changes(values[3:], values[:3], groups, GROUPS, sets, threshold=0.3)
+        texts = GroupedTexts.of(groups, GROUPS, sets)
+        (changes,) = gap_changes(values[3:], values[:3], texts, Statistics(threshold=0.3))
         for row, change in zip(rows, [*changes.by_training, changes.over_trainings], strict=True):
             for name, value in asdict(change).items():
                 assert row[name] == pytest.approx(value, nan_ok=True), name

@@ -9,9 +9,11 @@ import pytest
 from scipy import stats
 from stats.loops import cohens_d, jackknife
 
+from exparity.core.settings import DEFAULTS, Statistics
 from exparity.stats.behrens_fisher import critical_value, two_sided_p
 from exparity.stats.gap_change import gap_changes
 from exparity.stats.mean_gap import Estimate, mean_gap
+from exparity.stats.samples import GroupedTexts
 from exparity.stats.typical_gap import typical_gap
 
 ORDER = ("a", "b")
@@ -32,7 +34,8 @@ def named(n, matched=True):
 
 def changed(values, matched=True, **options):
     groups, sets = named(values.shape[-1] // 2, matched)
-    (changes,) = gap_changes(values[0], values[1], groups, ORDER, sets, **options)
+    texts = GroupedTexts.of(groups, ORDER, sets)
+    (changes,) = gap_changes(values[0], values[1], texts, Statistics(**options))
     return changes
 
 
@@ -73,8 +76,8 @@ class TestOfOneTraining:
         cut[0, 0, 3], cut[1, 0, 10] = math.nan, math.nan
         (own,) = changed(cut, matched=False).by_training
         kept = np.delete(np.arange(80), [3, 10])
-        groups = [ORDER[i % 2] for i in kept]
-        (expected,) = gap_changes(values[0][:, kept], values[1][:, kept], groups, ORDER)
+        texts = GroupedTexts.of([ORDER[i % 2] for i in kept], ORDER, None)
+        (expected,) = gap_changes(values[0][:, kept], values[1][:, kept], texts, DEFAULTS)
         assert asdict(own) == asdict(expected.by_training[0])
         assert (own.n_a, own.n_b) == (39, 39)
 

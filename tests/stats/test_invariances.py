@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stats.drawn import causal, counterfactuals, predictions, scores, statistical
 
+from exparity.core.settings import DEFAULTS
 from exparity.stats.adjusted import adjusted_gaps
 from exparity.stats.compare import compare_all, compare_groups
 from exparity.stats.crossed import crossed_tests
@@ -73,8 +74,8 @@ def of_trainings(columns):
 
 
 def of_changes(columns):
-    values, *others = given_of(columns)
-    (found,) = gap_changes(*values, *others)
+    values, *grouping = given_of(columns)
+    (found,) = gap_changes(*values, GroupedTexts.of(*grouping), DEFAULTS)
     own = {seed: vars(row) for seed, row in enumerate(found.by_training)}
     return {"over": vars(found.over_trainings)} | (own if columns["trainings"] is None else {})
 
@@ -249,7 +250,8 @@ OF_SEVERAL = {
         values[0], GroupedTexts.of(*of), covariates={"length": values[1], "class": values[2] > 0}
     ),
     "gap_changes": lambda values, *of: [
-        g.over_trainings for g in gap_changes(values, values**2, *of)
+        change.over_trainings
+        for change in gap_changes(values, values**2, GroupedTexts.of(*of), DEFAULTS)
     ],
 }
 

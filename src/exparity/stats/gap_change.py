@@ -19,7 +19,7 @@ from exparity.core.settings import Statistics
 from exparity.stats.crossed import GapTest, gap_tests
 from exparity.stats.jackknife import cluster_sums, d_without_each, ends_of, is_shown
 from exparity.stats.mean_gap import Estimate, mean_gap
-from exparity.stats.samples import samples, set_index
+from exparity.stats.samples import GroupedTexts, set_index
 from exparity.types import BoolArray, FloatArray, IntArray
 
 
@@ -97,29 +97,26 @@ class _Training(NamedTuple):
 def gap_changes(
     values: Sequence[FloatArray] | FloatArray,
     base_values: Sequence[FloatArray] | FloatArray,
-    groups: Sequence[str],
-    order: Sequence[str],
-    pairs: Sequence[str | None] | None = None,
-    **settings: float,
+    texts: GroupedTexts,
+    settings: Statistics,
 ) -> list[GapChanges]:
     """Compare |d| between every two groups by a model with that by a base model.
 
-    Options are those of :func:`~exparity.stats.compare.compare_groups`.
+    Both have (s, n) values of the texts, of one training a row.
     """
-    statistics = Statistics(**settings)
-    _, codes, names = samples(np.zeros(len(groups)), groups, order, pairs)
-    both = np.array([values, base_values], dtype=np.float64).reshape(2, len(values), len(codes))
+    both = np.array([values, base_values], dtype=np.float64).reshape(2, len(values), len(texts))
     changes = []
-    for a, b in combinations(range(len(order)), 2):
-        blank = GapChange(order[a], order[b])
-        chosen = (codes == a) | (codes == b)
-        sets = set_index(names, chosen)
+    for group_a, group_b in combinations(texts.order, 2):
+        blank = GapChange(group_a, group_b)
+        is_first = texts.in_group(group_a)
+        chosen = is_first | texts.in_group(group_b)
+        sets = set_index(texts.sets, chosen)
         clusters = np.arange(chosen.sum()) if sets is None else sets
-        pair = _Pair(codes[chosen] == a, clusters, sets is not None)
+        pair = _Pair(is_first[chosen], clusters, sets is not None)
         trainings = [  # of each the scores by both models, (2, n)
-            _trained(blank, scores, pair, statistics) for scores in both[..., chosen].swapaxes(0, 1)
+            _trained(blank, scores, pair, settings) for scores in both[..., chosen].swapaxes(0, 1)
         ]
-        over_trainings = _over_trainings(blank, trainings, pair, statistics)
+        over_trainings = _over_trainings(blank, trainings, pair, settings)
         by_training = [training.change for training in trainings]
         changes.append(GapChanges(by_training, over_trainings))
     return changes

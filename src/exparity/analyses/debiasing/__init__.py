@@ -7,8 +7,8 @@ explanations and in skill.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +16,14 @@ import numpy as np
 from exparity.analyses import ExperimentView, StageResult, Table, analysis
 from exparity.analyses._recipes import differences
 from exparity.analyses.debiasing.section import findings
+from exparity.artefacts.columns import records
 from exparity.artefacts.files import read_tables
 from exparity.artefacts.ids import Ids
 from exparity.core.errors import InputError, require_known
 from exparity.core.flags import Id
 from exparity.core.grouping import grouped
-from exparity.core.settings import DEFAULTS
+from exparity.core.settings import DEFAULTS, Statistics
+from exparity.quantities.limits import Training
 from exparity.quantities.random_scores import are_scored_alike
 from exparity.quantities.scales import over_scales, scales_of
 from exparity.quantities.scores import Cell, Scores, read_scores
@@ -44,10 +46,10 @@ def _job_options(
             f"the settings of {base} and `debias: cda`"
         )
     dataset = ids.dataset
-    there = [model for model in fitting if (dataset, model) in experiment.pairs]
-    if (dataset, base) not in experiment.pairs or not there:
+    recipes = [model for model in fitting if (dataset, model) in experiment.pairs]
+    if (dataset, base) not in experiment.pairs or not recipes:
         return None
-    return {"base": base, "recipes": there}
+    return {"base": base, "recipes": recipes}
 
 
 def _caution(experiment: ExperimentView, *, base: str = "") -> str | None:
@@ -55,6 +57,15 @@ def _caution(experiment: ExperimentView, *, base: str = "") -> str | None:
     reasons = differences(experiment, base).items()
     unfit = [f"{model} ({why})" for model, why in reasons if why]
     return f"not compared with '{base}': {', '.join(unfit)}" if unfit else None
+
+
+@dataclass(frozen=True)
+class _BiasRow:
+    """A row of a bias artefact: what is known of a classifier."""
+
+    model: str
+    seed: int
+    flags: list[str]
 
 
 @analysis(
@@ -112,16 +123,16 @@ def debiasing_cell(
             scored otherwise, or an option is out of range.
     """
     collapsed = {
-        (str(row["model"]), int(row["seed"]))
-        for row in read_tables(bias, "bias").to_pylist()
-        if "collapsed" in row["flags"]
+        Training(row.model, row.seed)
+        for row in records(_BiasRow, read_tables(bias, "bias"))
+        if "collapsed" in row.flags
     }
-    options = {"alpha": alpha, "threshold": threshold, "ddof": ddof, "confidence": confidence}
+    settings = Statistics(alpha=alpha, threshold=threshold, ddof=ddof, confidence=confidence)
     scored = read_scores(scores, random_scores, removal_limits, [base, *recipes])
     rows = [
         row
         for recipe in recipes
-        for row in rows_of_changes(scored, base, recipe, collapsed, options)
+        for row in rows_of_changes(scored, base, recipe, collapsed, settings)
     ]
     ids = {"dataset": scored.metadata.ids.dataset}
     return StageResult(rows, ids, scored.metadata.compared)
@@ -131,8 +142,8 @@ def rows_of_changes(
     scores: Scores,
     base: str,
     recipe: str,
-    collapsed: set[tuple[str, int]],
-    options: Mapping[str, float],
+    collapsed: set[Training],
+    settings: Statistics,
 ) -> Iterator[dict[str, object]]:
     """Yield the changes of a recipe: in each training, and in all together without a seed.
 
@@ -140,15 +151,16 @@ def rows_of_changes(
         scores: those of both models.
         base: the model without debiasing.
         recipe: the debiased model.
-        collapsed: model and seed of the classifiers that predict one class.
-        options: those of :func:`~exparity.stats.gap_change.gap_changes`.
+        collapsed: the classifiers that predict one class.
+        settings: level, threshold and coverage.
     """
     by_metric = grouped(scores.cells, lambda cell: (cell.method, cell.metric))
     for (method, metric), trainings in by_metric.items():
-        cells = {(cell.metadata.ids.model, cell.seed): cell for cell in trainings}
+        cells = {Training(cell.model, cell.seed): cell for cell in trainings}
         seeds = sorted(s for model, s in cells if model == recipe and (base, s) in cells)
-        pairs = [(cells[recipe, seed], cells[base, seed]) for seed in seeds]
-        left_out = [bool({(recipe, seed), (base, seed)} & collapsed) for seed in seeds]
+        matched = [(Training(recipe, seed), Training(base, seed)) for seed in seeds]
+        pairs = [(cells[debiased], cells[plain]) for debiased, plain in matched]
+        left_out = [not collapsed.isdisjoint(trained) for trained in matched]
         paired = [cell for pair in pairs for cell in pair]
         cell_flags = [flag for cell in paired for flag in cell.metadata.flags]
         ids = {"model": recipe, "base": base, "method": method, "metric": metric}
@@ -159,7 +171,7 @@ def rows_of_changes(
                     "metric the same options for both models"
                 )
         for quantity in dict.fromkeys(name for cell in paired for name in cell.quantities):
-            for changes in _changes(scores, quantity, pairs, left_out, options):
+            for changes in _changes(scores, quantity, pairs, left_out, settings):
                 for seed, change, is_left_out in (
                     *zip(seeds, changes.by_training, left_out, strict=True),
                     (None, changes.over_trainings, all(left_out)),
@@ -175,22 +187,21 @@ def _changes(
     quantity: str,
     pairs: Sequence[tuple[Cell, Cell]],
     left_out: Sequence[bool],
-    options: Mapping[str, float],
+    settings: Statistics,
 ) -> list[GapChanges]:
     """Return the changes of a quantity between every two groups; of skill on all scales."""
-    examples = scores.examples
+    n_texts = len(scores.examples)
+    texts = scores.texts_at(np.arange(n_texts))
     cells = [cell for pair in pairs for cell in pair if quantity in cell.quantities]
     quantities = [cell.quantities[quantity] for cell in cells]
     by_scale = {}
     for scale in scales_of(quantities):
-        values = np.full((2, len(pairs), len(examples)), np.nan)
+        values = np.full((2, len(pairs), n_texts), np.nan)
         for s, pair in enumerate(pairs):
             for m, cell in enumerate(pair):
                 if quantity in cell.quantities and not left_out[s]:
                     values[m, s, cell.places] = cell.quantities[quantity].values[scale]
-        by_scale[scale] = gap_changes(
-            values[0], values[1], examples.groups, scores.order, examples.sets, **options
-        )
+        by_scale[scale] = gap_changes(values[0], values[1], texts, settings)
     over_trainings = {
         scale: [pair.over_trainings for pair in changes] for scale, changes in by_scale.items()
     }

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from exparity.stats.crossed import crossed_tests
+from exparity.stats.means import mean_of_finite
 from exparity.stats.remedies import (
     Choice,
     Gap,
     Instead,
     choices_of,
     choosing_half,
-    mean_of_known,
     remedies_of,
 )
 
@@ -45,7 +45,7 @@ def tried(values, groups, sets=None, higher=True, instead=None):
     instead = others(values) if instead is None else instead
 
     def levels(own):
-        return np.array([mean_of_known(own[:, chooses & (of_texts == group)]) for group in ORDER])
+        return np.array([mean_of_finite(own[:, chooses & (of_texts == group)]) for group in ORDER])
 
     def reported(own):
         return np.where(chooses, np.nan, own)

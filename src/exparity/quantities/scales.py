@@ -8,6 +8,7 @@ import numpy as np
 
 from exparity.quantities.quantity import Quantity, Skill
 from exparity.stats.effect import cohens_d
+from exparity.stats.means import mean_of_finite
 from exparity.stats.skill import (
     LITTLE_ROOM,
     UNLIKE_COUNTS,
@@ -76,9 +77,7 @@ def _mean_room(skills: Sequence[Skill], scale: Scale, group: str) -> float:
         for skill in skills
         if scale in skill.steps
     ]
-    all_rooms = np.concatenate(rooms) if rooms else np.zeros(0)
-    known = all_rooms[np.isfinite(all_rooms)]
-    return float(known.mean()) if known.size else np.nan
+    return mean_of_finite(np.concatenate(rooms)) if rooms else np.nan
 
 
 def rooms_of(skills: Sequence[Skill], group_a: str, group_b: str) -> tuple[Rooms, list[str]]:

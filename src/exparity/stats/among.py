@@ -9,7 +9,7 @@ import numpy as np
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.omnibus import Omnibus
 from exparity.stats.skill import ScaleTests
-from exparity.types import FloatArray, Row
+from exparity.types import Row
 
 LEAST_CEILING = 0.2
 """Mean ceiling of a group below which there is hardly anything for explanations to foresee."""
@@ -90,9 +90,3 @@ class GroupFacts:
         if abs(self.ceiling_a - self.ceiling_b) >= UNLIKE_CEILINGS:
             flags.append(CEILINGS_DIFFER)
         return flags
-
-
-def mean_ceiling(ceilings: FloatArray) -> float:
-    """Return the mean of (s, n) ceilings; NaN where none is known."""
-    known = ceilings[np.isfinite(ceilings)]
-    return float(known.mean()) if known.size else np.nan

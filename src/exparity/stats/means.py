@@ -60,3 +60,9 @@ def mean_score(
         return MeanScore(*sizes, mean)
     half = float(critical_value(1 - confidence, mean_gap(units).errors))
     return MeanScore(*sizes, mean, max(mean - half, bounds[0]), min(mean + half, bounds[1]))
+
+
+def mean_of_finite(values: FloatArray) -> float:
+    """Return the mean of the values that are finite; NaN where none is."""
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if finite.size else np.nan

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from exparity.core.settings import DEFAULTS
+from exparity.stats.means import mean_of_finite
 from exparity.stats.multiplicity import holm
 from exparity.stats.ranking import MethodTest, compare_methods
 from exparity.types import BoolArray, FloatArray
@@ -230,20 +231,14 @@ def remedies_of(
         )
         test = next(test for test in tests if test.group == choice.group)
         is_other = np.array(groups, dtype=object) == choice.other_group
-        other_level = mean_of_known(values_before[:, is_other])
+        other_level = mean_of_finite(values_before[:, is_other])
         other_after = other_level
         if choice.instead.is_for_all:
-            other_after = mean_of_known(values_after[:, is_other])
+            other_after = mean_of_finite(values_after[:, is_other])
         remedies.append(
             _remedy(choice, test, (other_level, other_after), gaps[choice.method], sign)
         )
     return _ranked(remedies, sign, alpha)
-
-
-def mean_of_known(values: FloatArray) -> float:
-    """Return the mean of the values that are defined; NaN where none is."""
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if known.size else np.nan
 
 
 def _remedy(

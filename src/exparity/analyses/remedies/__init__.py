@@ -36,13 +36,13 @@ from exparity.quantities.inputs import Lookup, Prediction
 from exparity.quantities.limits import RemovalLimits
 from exparity.quantities.random_scores import RandomScores, are_scored_alike, random_by
 from exparity.quantities.scores import Cell, Scores, read_scores
+from exparity.stats.means import mean_of_finite
 from exparity.stats.remedies import (
     Choice,
     Instead,
     Remedy,
     choices_of,
     extremes_of,
-    mean_of_known,
     remedies_of,
 )
 from exparity.stats.verdicts import HEADLINE, STANDING
@@ -151,11 +151,11 @@ def find_remedies(
 
 def _by_ids(paths: Sequence[Path], *names: str) -> dict[tuple[str, ...], Path]:
     """Return artefacts by some of their ids as text."""
-    known = {}
+    paths_by_ids = {}
     for path in paths:
         ids = facts_of(read_metadata(path).metadata).ids
-        known[tuple(str(ids[name]) for name in names)] = path
-    return known
+        paths_by_ids[tuple(str(ids[name]) for name in names)] = path
+    return paths_by_ids
 
 
 @dataclass(frozen=True)
@@ -395,8 +395,8 @@ class _Trial:
         """Return the mean of (s, n) values in two groups."""
         first, second = groups
         return (
-            mean_of_known(values[:, self.texts.are_of(first)]),
-            mean_of_known(values[:, self.texts.are_of(second)]),
+            mean_of_finite(values[:, self.texts.are_of(first)]),
+            mean_of_finite(values[:, self.texts.are_of(second)]),
         )
 
     def _recalibrated(self, cell: Cell) -> Cell | None:
@@ -418,16 +418,17 @@ class _Trial:
         """Return a remedy with what the classifiers get right before and after."""
         compared = self.compared[model]
         seeds = compared.seeds(remedy.method)
-        name = remedy.replacement if remedy.kind == "debiasing" else model
-        seeds_after = [seed for seed in seeds if seed in self.compared[name].seeds(remedy.method)]
+        model_after = remedy.replacement if remedy.kind == "debiasing" else model
+        known_seeds = self.compared[model_after].seeds(remedy.method)
+        seeds_after = [seed for seed in seeds if seed in known_seeds]
         classifiers = self.study.classifiers
         return replace(
             remedy,
             accuracy=compared.accuracy(classifiers[model], seeds, remedy.group),
-            accuracy_after=compared.accuracy(classifiers[name], seeds_after, remedy.group),
+            accuracy_after=compared.accuracy(classifiers[model_after], seeds_after, remedy.group),
             other_accuracy=compared.accuracy(classifiers[model], seeds, remedy.other_group),
             other_accuracy_after=compared.accuracy(
-                classifiers[name], seeds_after, remedy.other_group
+                classifiers[model_after], seeds_after, remedy.other_group
             ),
         )
 

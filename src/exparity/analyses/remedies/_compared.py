@@ -13,7 +13,8 @@ from exparity.quantities.quantity import Quantity
 from exparity.quantities.scales import over_scales, scales_of
 from exparity.quantities.scores import Cell, Scores, covariate_of, places_of
 from exparity.stats.crossed import crossed_tests
-from exparity.stats.remedies import Gap, choosing_half, mean_of_known
+from exparity.stats.means import mean_of_finite
+from exparity.stats.remedies import Gap, choosing_half
 from exparity.stats.skill import Scale
 from exparity.types import BoolArray, FloatArray, IntArray
 
@@ -54,7 +55,7 @@ class HalvedTexts(NamedTuple):
     def levels(self, values: FloatArray) -> FloatArray:
         """Return the (g,) mean of (s, n) values in each group, on the half that chooses."""
         return np.array(
-            [mean_of_known(values[:, self.chooses & self.are_of(group)]) for group in self.order]
+            [mean_of_finite(values[:, self.chooses & self.are_of(group)]) for group in self.order]
         )
 
     def reported(self, values: FloatArray) -> FloatArray:

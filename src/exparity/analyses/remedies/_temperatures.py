@@ -52,18 +52,20 @@ def surenesses(
         targets: explained class of each text by id.
         chooses: whether a text is of the half that chooses, by id.
     """
-    known = [row for row in predictions if row.example_id in targets and row.example_id in chooses]
+    explained_rows = [
+        row for row in predictions if row.example_id in targets and row.example_id in chooses
+    ]
     temperatures = {}
-    for group in {row.group for row in known}:
-        fitted = [row for row in known if row.group == group and chooses[row.example_id]]
+    for group in {row.group for row in explained_rows}:
+        fitted = [row for row in explained_rows if row.group == group and chooses[row.example_id]]
         temperatures[group] = temperature_of(
             np.array([row.probabilities for row in fitted]), [row.label for row in fitted]
         )
-    probabilities = np.array([row.probabilities for row in known])
-    log_odds = log_odds_of(probabilities, [targets[row.example_id] for row in known])
+    probabilities = np.array([row.probabilities for row in explained_rows])
+    log_odds = log_odds_of(probabilities, [targets[row.example_id] for row in explained_rows])
     return {
         row.example_id: Sureness(value, temperatures[row.group])
-        for row, value in zip(known, log_odds.tolist(), strict=True)
+        for row, value in zip(explained_rows, log_odds.tolist(), strict=True)
     }
 
 
@@ -102,12 +104,12 @@ def recalibrated_cell(
     after = _recalibrated_table(table, sure)
     if after is None:
         return None
-    known = None if random is None else _recalibrated_table(random.table, sure)
+    random_table = None if random is None else _recalibrated_table(random.table, sure)
     random_after = random
-    if random is not None and known is not None:
-        random_after = RandomScores.of(random.path, random.metadata, known)
+    if random is not None and random_table is not None:
+        random_after = RandomScores.of(random.path, random.metadata, random_table)
     quantities: dict[str, Quantity] = quantities_of(after, metadata, random_after, limits)
-    if known is None:  # skill needs the limits alone
+    if random_table is None:  # skill needs the limits alone
         quantities.pop("excess", None)
     return replace(cell, quantities=quantities)
 

@@ -17,9 +17,10 @@ from exparity.quantities.quantity import Quantity, Skill
 from exparity.quantities.scales import over_scales, rooms_of, scales_of
 from exparity.quantities.scores import Cell, Scores, covariate_of, places_of
 from exparity.stages.compare._sources import divided
-from exparity.stats.among import AmongRight, GroupFacts, mean_ceiling
+from exparity.stats.among import AmongRight, GroupFacts
 from exparity.stats.crossed import CrossedTest, crossed_gaps
 from exparity.stats.effect import better_group, cohens_d
+from exparity.stats.means import mean_of_finite
 from exparity.stats.omnibus import Omnibus, omnibus_test
 from exparity.stats.samples import GroupedTexts
 from exparity.stats.skill import Rooms, Scale, ScaleTests, of_constant
@@ -122,7 +123,7 @@ class _Comparison:
         for quantity in (measured, *others):
             preference = first.preference_of(quantity)
             quantities = self._quantities(self.cells, quantity)
-            skills = [known for known in quantities if isinstance(known, Skill)]
+            skills = [compared for compared in quantities if isinstance(compared, Skill)]
             tests, omnibus = self._tests(self.cells, quantity)
             right, right_omnibus = self._tests(self.right, quantity)
             for (test, scales), (among_right, _) in zip(tests, right, strict=True):
@@ -226,12 +227,12 @@ class _Comparison:
         texts = self.texts
         in_a = texts.grouped.in_group(group_a)
         in_b = texts.grouped.in_group(group_b)
-        known = [
+        laid_ceilings = [
             cell.laid(texts.places, cell.ceilings)
             for cell in self._counted
             if cell.ceilings is not None
         ]
-        ceilings = np.array(known).reshape(len(known), len(texts.places))
+        ceilings = np.array(laid_ceilings).reshape(len(laid_ceilings), len(texts.places))
         has_lengths = min(in_a.sum(), in_b.sum()) > 1
         return GroupFacts(
             certainty_d=self.classifiers.certainty_d(group_a, group_b),
@@ -240,8 +241,8 @@ class _Comparison:
             else np.nan,
             share_right_a=self.classifiers.mean_share_right(group_a),
             share_right_b=self.classifiers.mean_share_right(group_b),
-            ceiling_a=mean_ceiling(ceilings[:, in_a]),
-            ceiling_b=mean_ceiling(ceilings[:, in_b]),
+            ceiling_a=mean_of_finite(ceilings[:, in_a]),
+            ceiling_b=mean_of_finite(ceilings[:, in_b]),
         )
 
     def _sources(self, parts: Sequence[Divided], pair: tuple[str, str]) -> GapSources:

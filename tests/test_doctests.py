@@ -2,6 +2,8 @@
 
 import doctest
 import inspect
+import operator
+import re
 import shutil
 
 import made_up
@@ -53,3 +55,24 @@ def test_a_public_name_has_an_example_that_runs(name, folder, monkeypatch, one_t
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     failed, _ = runner.run(examples, out=output.append)
     assert not failed, "".join(output)
+
+
+def arguments_of(name: str) -> list[str]:
+    """The arguments of a public function or method, without those of the class itself."""
+    item = operator.attrgetter(name)(exparity)
+    return [name for name in inspect.signature(item).parameters if name not in ("self", "cls")]
+
+
+MADE_ELSEWHERE = {"Classifier"}  # by load_classifier, which describes the arguments
+CALLED = [name for name in DOCSTRINGS if arguments_of(name) and name not in MADE_ELSEWHERE]
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_a_public_name_describes_its_arguments(name):
+    lines = inspect.cleandoc(DOCSTRINGS[name] or "")
+    missing = [
+        argument
+        for argument in arguments_of(name)
+        if not re.search(rf"^    (.*, )?\**{argument}[:,]", lines, re.MULTILINE)
+    ]
+    assert not missing, f"{name}: describe {missing} in its docstring"

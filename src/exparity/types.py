@@ -116,6 +116,9 @@ class Text:
     def of(cls, string: str) -> Text:
         """Take a string, whose words blanks part.
 
+        Args:
+            string: the text.
+
         Examples:
             >>> from exparity import Text
             >>> Text.of("very  kind").spans
@@ -126,6 +129,10 @@ class Text:
     @classmethod
     def of_words(cls, words: Iterable[str], separator: str = " ") -> Text:
         """Take words, and what separates two of them: nothing in Chinese, say.
+
+        Args:
+            words: of the text, in order.
+            separator: what stands between two words.
 
         Examples:
             >>> from exparity import Text
@@ -154,6 +161,9 @@ class Text:
         """Return the text with other words, and between them what stood there.
 
         Words that are new stand behind a single blank.
+
+        Args:
+            words: all words of the new text, in order.
 
         Examples:
             >>> from exparity import Text

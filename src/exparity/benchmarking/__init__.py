@@ -82,7 +82,7 @@ class Benchmark:
             with them.
         study: ``ferret`` gives methods and metrics the options of that library where none are
             given; ``default`` leaves them to exparity.
-        seed: of methods and metrics that draw random numbers.
+        seed: of methods and metrics that draw random numbers, 0 or more.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
         candidate_labels: classes of zero-shot classification by a model of sentence pairs. What is
             explained is that a text entails "This example is LABEL.", where ``targets`` are labels;
@@ -100,7 +100,12 @@ class Benchmark:
         classifier: the explained model.
         explanations: one for each text, by method.
         scores: (n,) values, by (method, metric); NaN where a metric is undefined.
-        seconds: wall time of explaining, by method; what methods share is counted with the first.
+        seconds: wall time of explaining in seconds, by method; what methods share is counted with
+            the first.
+
+    Raises:
+        InputError: the model is none of these, an id or option is unknown, or a text, target or
+            rationale does not fit.
 
     Examples:
         >>> from exparity import Benchmark, load_classifier
@@ -192,6 +197,9 @@ class Benchmark:
                 can work with the classifier. ``use`` names the id of another name, as in a config:
                 ``{"lime_500": {"use": "lime", "num_samples": 500}}``.
 
+        Raises:
+            InputError: an id or option is unknown, or a method cannot work with the classifier.
+
         Examples:
             >>> from exparity import Benchmark
             >>> study = Benchmark("model", ["she is tired"]).explain(["gradient", "occlusion"])
@@ -226,6 +234,10 @@ class Benchmark:
             metrics: an id, ids, options by id, or ``all`` that can work with what was given; by
                 default those of ferret: faithfulness, and plausibility where there are rationales.
                 ``use`` names the id of another name, as in a config.
+
+        Raises:
+            InputError: nothing is explained yet, an id or option is unknown, or a metric cannot
+                work with what was given.
 
         Examples:
             >>> from exparity import Benchmark
@@ -410,6 +422,12 @@ class Benchmark:
         """Write what a notebook shows as an HTML page of its own, with all texts.
 
         The page names the model, the number of texts, the options, version and date.
+
+        Args:
+            path: of the page.
+
+        Raises:
+            InputError: nothing is explained yet.
 
         Examples:
             >>> from exparity import Benchmark

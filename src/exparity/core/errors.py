@@ -23,6 +23,9 @@ _MOST_LISTED = 1000
 class ExparityError(Exception):
     """A failure with a message written for the user; the command line prints it and exits 1.
 
+    Args:
+        *lines: lines of the message; control characters in them are written out.
+
     Examples:
         >>> import exparity
         >>> try:
@@ -40,6 +43,9 @@ class ExparityError(Exception):
 
 class InputError(ExparityError, ValueError):
     """Bad input: config, file, row or argument. The command line prints it and exits 2.
+
+    Args:
+        *lines: lines of the message, as of :class:`ExparityError`.
 
     Examples:
         >>> import exparity
@@ -115,9 +121,9 @@ def name_list(names: Iterable[str]) -> str:
     return ", ".join(shown_names[:fitting]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known_names: Iterable[str]) -> str:
     """Return a clause such as ``did you mean 'lime'?`` or ``known: gini, sparsity``."""
-    names = sorted(known)
+    names = sorted(known_names)
     alike = {name.lower().replace("-", "_"): name for name in names}
     wanted = name.lower().replace("-", "_")
     near = difflib.get_close_matches(wanted, alike, n=2, cutoff=0.6)
@@ -127,10 +133,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return "known: " + (name_list(names) or "none")
 
 
-def require_known(name: object, known: Collection[object], problem: str) -> None:
+def require_known(name: object, known_names: Collection[object], problem: str) -> None:
     """Refuse a name that is not known, by a sentence that says so, and name those like it."""
-    if name not in known:
-        raise InputError(f"{problem}; {did_you_mean(str(name), map(str, known))}")
+    if name not in known_names:
+        raise InputError(f"{problem}; {did_you_mean(str(name), map(str, known_names))}")
 
 
 def shown(value: object) -> str:

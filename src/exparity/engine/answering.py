@@ -87,15 +87,15 @@ def _written(
 
     model = classifier.model
     ends = _ends(classifier)
-    known = torch.cat([rows, classifier.embed(tail).to(rows.dtype)])[None]  # (1, t, h)
+    embeddings = torch.cat([rows, classifier.embed(tail).to(rows.dtype)])[None]  # (1, t, h)
     option = "logits_to_keep"  # for the last position alone
     last_only = {option: 1} if option in parameters_of(type(model).forward) else {}
-    new = known
+    new = embeddings
     past = None
     written: list[int] = []
     with classifier.evaluating(), without_gradients(model):
         while len(written) < limit:
-            mask = torch.ones(known.shape[:2], dtype=torch.long, device=known.device)
+            mask = torch.ones(embeddings.shape[:2], dtype=torch.long, device=embeddings.device)
             outputs = run_model(
                 model,
                 inputs_embeds=new,
@@ -115,10 +115,10 @@ def _written(
             written.append(token)
             if not lines and "\n" in _decoded(classifier, written).lstrip():
                 break
-            row = classifier.embed([token]).to(known.dtype)[None]
-            known = torch.cat([known, row], dim=1)
+            row = classifier.embed([token]).to(embeddings.dtype)[None]
+            embeddings = torch.cat([embeddings, row], dim=1)
             past = getattr(outputs, "past_key_values", None)
-            new = known if past is None else row  # a model without a cache reads all again
+            new = embeddings if past is None else row  # a model without a cache reads all again
     answer = _decoded(classifier, written).strip()
     return answer if lines else answer.partition("\n")[0].strip()
 
@@ -130,7 +130,7 @@ def _decoded(classifier: Classifier, token_ids: list[int]) -> str:
 def _ends(classifier: Classifier) -> set[int]:
     """Return the tokens that end an answer."""
     settings = getattr(classifier.model, "generation_config", None)
-    known: int | list[int] | None = getattr(settings, "eos_token_id", None)
-    several = known if isinstance(known, list) else [known]
+    end_ids: int | list[int] | None = getattr(settings, "eos_token_id", None)
+    several = end_ids if isinstance(end_ids, list) else [end_ids]
     ends = {*several, classifier.tokenizer.eos_token_id}
     return {int(token) for token in ends if token is not None}

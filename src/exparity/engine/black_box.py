@@ -162,14 +162,14 @@ class BlackBox(Classifier):
 
     def _id_of(self, piece: Piece) -> int:
         """Return the id of a piece: by its digest, so that it is the same in every process."""
-        known = self._ids.get(piece)
-        if known is None:
+        piece_id = self._ids.get(piece)
+        if piece_id is None:
             digest = blake2b(repr(tuple(piece)).encode(), digest_size=8).digest()
-            known = 1 + int.from_bytes(digest, "big") % _LARGEST_ID
-            while known in self._pieces:  # of another piece, once in billions
-                known = 1 + known % _LARGEST_ID
-            self._ids[piece], self._pieces[known] = known, piece
-        return known
+            piece_id = 1 + int.from_bytes(digest, "big") % _LARGEST_ID
+            while piece_id in self._pieces:  # of another piece, once in billions
+                piece_id = 1 + piece_id % _LARGEST_ID
+            self._ids[piece], self._pieces[piece_id] = piece_id, piece
+        return piece_id
 
     def text_of(self, ids: Iterable[int]) -> str:
         """Return the text of the remaining words; the mask replaces words with negative ids."""

@@ -72,6 +72,14 @@ class Classifier(TokenEmbeddings):
 
     Made by :func:`~exparity.engine.loading.load_classifier`, which explains its arguments.
 
+    Attributes:
+        model: the model of transformers.
+        tokenizer: its tokenizer.
+        class_names: (c,) names of the classes, in the order of the logits.
+        device: where it runs.
+        max_length: longest input, in tokens; longer texts are cut.
+        token_budget: padded tokens of a batch, at most.
+
     Raises:
         InputError: shortcuts are asked for and not known for this family of models.
 
@@ -145,6 +153,12 @@ class Classifier(TokenEmbeddings):
 
         They are drawn on the CPU, so that a seed gives the same ones on every device.
 
+        Args:
+            seed: of the draw, 0 or more.
+
+        Raises:
+            InputError: the weights are spread over devices.
+
         Examples:
             >>> from exparity import load_classifier
             >>> classifier = load_classifier("model")
@@ -164,6 +178,9 @@ class Classifier(TokenEmbeddings):
     @one_at_a_time
     def in_fp16(self) -> Classifier:
         """Return this fp32 classifier with passes in fp16, where its range allows that.
+
+        Raises:
+            InputError: the weights are spread over devices.
 
         Examples:
             >>> from exparity import load_classifier
@@ -219,6 +236,12 @@ class Classifier(TokenEmbeddings):
     def class_index(self, target: int | str) -> int:
         """Return the index of a class, from its index or its name.
 
+        Args:
+            target: index from 0, or name in ``class_names``.
+
+        Raises:
+            InputError: there is no such class.
+
         Examples:
             >>> from exparity import load_classifier
             >>> classifier = load_classifier("model")
@@ -237,6 +260,16 @@ class Classifier(TokenEmbeddings):
 
     def objective(self, explains: str | Mapping[Literal["against"], str]) -> Objective:
         """Return the function of logits and targets that ``explains`` names.
+
+        Args:
+            explains: ``logit`` or ``log_odds`` of the target; ``auto`` for the log odds of prompted
+                models and else the logit; ``{"against": NAME}`` for its logit less that of a class.
+
+        Returns:
+            A function of (b, c) logits and (b,) targets that returns (b,) numbers.
+
+        Raises:
+            InputError: there is no such function or class.
 
         Examples:
             >>> import torch
@@ -271,6 +304,12 @@ class Classifier(TokenEmbeddings):
     def probabilities(self, sequences: Sequence[Sequence[int] | IntArray]) -> FloatArray:
         """Return the (n, c) :attr:`Outputs.probabilities` of token ids; see :meth:`outputs`.
 
+        Args:
+            sequences: n sequences of (t,) token ids, special tokens included.
+
+        Raises:
+            ExparityError: a probability is not finite.
+
         Examples:
             >>> from exparity import load_classifier
             >>> classifier = load_classifier("model")
@@ -284,6 +323,15 @@ class Classifier(TokenEmbeddings):
     def outputs(self, sequences: Sequence[Sequence[int] | IntArray]) -> Outputs:
         """Return the outputs for token-id sequences; an empty one is :attr:`empty_ids`.
 
+        Args:
+            sequences: n sequences of (t,) token ids, special tokens included.
+
+        Returns:
+            (n, c) probabilities in [0, 1], and (n, c) logits.
+
+        Raises:
+            ExparityError: a probability is not finite.
+
         Examples:
             >>> from exparity import load_classifier
             >>> classifier = load_classifier("model")
@@ -295,8 +343,8 @@ class Classifier(TokenEmbeddings):
         empty = np.array(self.empty_ids, dtype=np.int64).tobytes()
         # As bytes: tuples of numbers take several times as long to make and to look up.
         keys = [np.asarray(s, dtype=np.int64).tobytes() or empty for s in sequences]
-        known = self._nothing_known() if self._known is None else self._known
-        ids = [key for key in dict.fromkeys(keys) if key not in known.rows]
+        remembered = self._nothing_known() if self._known is None else self._known
+        ids = [key for key in dict.fromkeys(keys) if key not in remembered.rows]
         lengths = [len(key) // _ID_BYTES for key in ids]
 
         def build(batch: list[int], width: int) -> torch.Tensor:
@@ -305,9 +353,9 @@ class Classifier(TokenEmbeddings):
             return self.embed(np.frombuffer(rows, dtype=np.int64).reshape(len(batch), width))
 
         computed = np.stack(self.outputs_of(lengths, build), axis=1)
-        known.rows.update(zip(ids, range(len(known.rows), len(known.rows) + len(ids)), strict=True))
-        known.outputs = np.concatenate([known.outputs, computed])
-        return Outputs(*known.outputs[[known.rows[key] for key in keys]].swapaxes(0, 1))
+        remembered.rows.update(zip(ids, range(len(remembered.rows), len(remembered.rows) + len(ids)), strict=True))
+        remembered.outputs = np.concatenate([remembered.outputs, computed])
+        return Outputs(*remembered.outputs[[remembered.rows[key] for key in keys]].swapaxes(0, 1))
 
     def _nothing_known(self) -> _Known:
         return _Known(np.zeros((0, 2, self.n_classes)))
@@ -315,6 +363,9 @@ class Classifier(TokenEmbeddings):
     @one_at_a_time
     def needs_fp32(self, sequences: Sequence[Sequence[int] | IntArray]) -> BoolArray:
         """Return (n,) whether texts must run in fp32, by :data:`HALF_BOUND`; none without fp16.
+
+        Args:
+            sequences: n sequences of (t,) token ids.
 
         Examples:
             >>> from exparity import load_classifier
@@ -347,8 +398,12 @@ class Classifier(TokenEmbeddings):
     ) -> list[Result]:
         """Call ``run`` once for the texts in this precision, once for those that need fp32.
 
-        It takes a classifier and the positions of its texts, and returns a result for each. The
-        results come back in the order of ``sequences``.
+        Args:
+            sequences: n sequences of (t,) token ids.
+            run: takes a classifier and the positions of its texts, and returns a result for each.
+
+        Returns:
+            n results in the order of ``sequences``.
 
         Examples:
             >>> from exparity import load_classifier
@@ -372,6 +427,9 @@ class Classifier(TokenEmbeddings):
         """Return the (n,) probability of all classes together, in [0, 1], by a whole vocabulary.
 
         None for models that can give nothing but classes.
+
+        Args:
+            sequences: n sequences of (t,) token ids.
 
         Examples:
             >>> from exparity import load_classifier
@@ -405,12 +463,19 @@ class Classifier(TokenEmbeddings):
             True
         """
         with undisturbed(self.lock):
-            known = self._nothing_known() if self._known is None else self._known
-            with with_values(self, {"_known": known}):
+            remembered = self._nothing_known() if self._known is None else self._known
+            with with_values(self, {"_known": remembered}):
                 yield
 
     def forward(self, lengths: Sequence[int], build: Build) -> FloatArray:
         """Return the (n, c) :attr:`Outputs.probabilities` of inputs; see :meth:`outputs_of`.
+
+        Args:
+            lengths: (n,) rows of each input.
+            build: makes the embeddings of some inputs; see :meth:`outputs_of`.
+
+        Raises:
+            ExparityError: a probability is not finite.
 
         Examples:
             >>> from torch.nn.utils.rnn import pad_sequence
@@ -429,8 +494,16 @@ class Classifier(TokenEmbeddings):
     def outputs_of(self, lengths: Sequence[int], build: Build) -> Outputs:
         """Return the outputs for inputs that are built batch by batch.
 
-        ``build`` makes (b, width, h) embeddings of the inputs at the given positions; rows beyond
-        an input's length are padding.
+        Args:
+            lengths: (n,) rows of each input.
+            build: takes the positions of b inputs and a width, and makes their (b, width, h)
+                embeddings; rows beyond an input's length are padding.
+
+        Returns:
+            (n, c) probabilities in [0, 1], and (n, c) logits.
+
+        Raises:
+            ExparityError: a probability is not finite.
 
         Examples:
             >>> from torch.nn.utils.rnn import pad_sequence
@@ -495,8 +568,19 @@ class Classifier(TokenEmbeddings):
     ) -> Iterator[Gradients]:
         """Differentiate a function of the logits with respect to input embeddings, batch by batch.
 
-        Yields the position of an input, its (t, h) gradient and its (c,) logits. Nothing but one
-        batch is held.
+        Args:
+            lengths: (n,) rows of each input.
+            build: makes the embeddings of some inputs; see :meth:`outputs_of`.
+            targets: (n,) index of each input's class.
+            objective: function of (b, c) logits and (b,) targets that returns (b,) numbers.
+
+        Yields:
+            The position of an input, its (t, h) gradient, in the objective's unit per unit of
+            embedding, and its (c,) logits. No more than one batch is held.
+
+        Raises:
+            ExparityError: the model has no gradients.
+            InputError: it was loaded in ``torch.inference_mode``.
 
         Examples:
             >>> import numpy as np
@@ -545,7 +629,9 @@ class Classifier(TokenEmbeddings):
     def logits(self, embeddings: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
         """Return (b, c) float32 logits of one batch of (b, width, h), padded at the end.
 
-        ``lengths`` are the numbers of rows without padding.
+        Args:
+            embeddings: (b, width, h) inputs.
+            lengths: (b,) rows of each without padding.
 
         Examples:
             >>> from exparity import load_classifier
@@ -581,6 +667,9 @@ class Classifier(TokenEmbeddings):
     @contextlib.contextmanager
     def evaluating(self, *, gradients: bool = False) -> Iterator[None]:
         """Run the model in evaluation mode, on the fastest layers, and restore it.
+
+        Args:
+            gradients: whether gradients are taken within the context.
 
         Examples:
             >>> from exparity import load_classifier

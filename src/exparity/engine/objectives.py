@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
+from exparity.core.errors import require_known
 from exparity.models.class_names import class_index
 from exparity.types import FloatArray, IntArray
 
@@ -72,13 +73,20 @@ def prediction_loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor
     return F.cross_entropy(logits.double(), targets, reduction="none")
 
 
+_OF_TARGET: Mapping[str, Objective] = {"logit": target_logit, "log_odds": log_odds}
+
+
 def objective_of(
     explains: str | Mapping[Literal["against"], str],
     class_names: Sequence[str],
     *,
     in_words: bool,
 ) -> Objective:
-    """Return the function that ``explains`` names; ``in_words`` is for prompted models."""
+    """Return the function that ``explains`` names; ``in_words`` is for prompted models.
+
+    Raises:
+        InputError: there is no such function or class.
+    """
     if isinstance(explains, Mapping):
         foil = explains["against"]
         index = class_index(foil, class_names, f"explains: against '{foil}'")
@@ -86,4 +94,5 @@ def objective_of(
     if explains == "auto":
         # One number added to all words' logits would change no answer, but every logit.
         explains = "log_odds" if in_words else "logit"
-    return {"logit": target_logit, "log_odds": log_odds}[explains]
+    require_known(explains, _OF_TARGET, f"explains: unknown '{explains}'")
+    return _OF_TARGET[explains]

@@ -39,6 +39,16 @@ class TokenEmbeddings:
     def encode(self, texts: Sequence[TextLike]) -> list[Encoding]:
         """Encode texts or lists of words; see :func:`exparity.engine.encoding.encode_texts`.
 
+        Args:
+            texts: strings, lists of words, :class:`exparity.Text` or pairs of these.
+
+        Returns:
+            An encoding for each text, in order.
+
+        Raises:
+            InputError: a text is missing, empty or no text, or too few of its words are known to
+                the tokenizer.
+
         Examples:
             >>> from exparity import load_classifier
             >>> classifier = load_classifier("model")
@@ -62,24 +72,24 @@ class TokenEmbeddings:
     @property
     def pad_id(self) -> int:
         """Token id of padding, or of the end of text in models without one."""
-        known = self.head.absent_id
-        if known is None:
-            known = self._token_id("pad", "eos")
-        if known is None:
+        token_id = self.head.absent_id
+        if token_id is None:
+            token_id = self._token_id("pad", "eos")
+        if token_id is None:
             raise ExparityError("the tokenizer has neither a padding nor an end-of-text token")
-        return known
+        return token_id
 
     @property
     def empty_ids(self) -> list[int]:
         """Token ids that stand for a text with no token left: start of text, or padding."""
-        known = self._token_id("bos", "eos")
-        return [self.pad_id if known is None else known]
+        token_id = self._token_id("bos", "eos")
+        return [self.pad_id if token_id is None else token_id]
 
     @property
     def mask_id(self) -> int:
         """Token id of an absent token: the mask token, or else the unknown one, or padding."""
-        known = self._token_id("mask", "unk")
-        return self.pad_id if known is None or self.head.absent_id is not None else known
+        token_id = self._token_id("mask", "unk")
+        return self.pad_id if token_id is None or self.head.absent_id is not None else token_id
 
     def _token_id(self, *roles: str) -> int | None:
         ids = (getattr(self.tokenizer, f"{role}_token_id") for role in roles)
@@ -88,6 +98,9 @@ class TokenEmbeddings:
     @one_at_a_time
     def embed(self, token_ids: Sequence[int] | IntArray) -> torch.Tensor:
         """Return the (t, h) input embeddings of token ids, detached, with what their type adds.
+
+        Args:
+            token_ids: (t,) ids as encodings have them.
 
         Examples:
             >>> from exparity import load_classifier
@@ -109,6 +122,12 @@ class TokenEmbeddings:
     def split_types(self, token_ids: Sequence[int] | IntArray) -> tuple[IntArray, IntArray]:
         """Return vocabulary indices and token types of token ids; see :class:`Encoding`.
 
+        Args:
+            token_ids: (t,) ids as encodings have them.
+
+        Returns:
+            (t,) indices below ``vocabulary_size``, and (t,) types from 0.
+
         Examples:
             >>> from exparity import load_classifier
             >>> classifier = load_classifier("model")
@@ -125,6 +144,10 @@ class TokenEmbeddings:
     def in_place_of(self, token_ids: IntArray, new: IntArray | int) -> IntArray:
         """Return vocabulary indices as ids with the types of the tokens that they replace.
 
+        Args:
+            token_ids: (t,) ids of the tokens that are replaced.
+            new: (t,) vocabulary indices, or one for all.
+
         Examples:
             >>> from exparity import load_classifier
             >>> classifier = load_classifier("model")
@@ -139,6 +162,10 @@ class TokenEmbeddings:
     @one_at_a_time
     def without_types(self, rows: torch.Tensor, token_ids: IntArray) -> torch.Tensor:
         """Return (t, h) embeddings of tokens, or moved ones, without what token types add.
+
+        Args:
+            rows: (t, h) embeddings.
+            token_ids: (t,) their ids.
 
         Examples:
             >>> from exparity import load_classifier

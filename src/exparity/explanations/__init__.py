@@ -95,7 +95,7 @@ class Explanation:
         target: class index that the scores explain.
         token_ids: (t,) as in :class:`Encoding`, or None if the scores come from elsewhere.
         tokens: (t,) token strings.
-        scores: (t,) raw, signed attributions.
+        scores: (t,) raw, signed attributions, in the unit of their method.
         special_mask: (t,) True for special tokens; if None, tokens with a word index below 0.
             Without both, :func:`exparity.evaluate` takes those of the classifier's tokenizer, and
             without a classifier none.
@@ -201,6 +201,17 @@ class Explanation:
         **facts: Unpack[Facts],
     ) -> Explanation:
         """Build an explanation from (t,) scores of the tokens of an encoded text.
+
+        Args:
+            classifier: its class names give the target.
+            encoding: of the text, by :meth:`exparity.Classifier.encode`.
+            target: index or name of the class that the scores explain.
+            scores: (t,) one for each token, special tokens included.
+            origin: method, options and seed that made them.
+            **facts: ``rationale``, ``changed_words`` or ``answer``.
+
+        Raises:
+            InputError: another number of scores than of tokens, or no such class.
 
         Examples:
             >>> from exparity import Explanation, load_classifier
@@ -430,6 +441,12 @@ class Explanation:
 
     def units(self, unit: Unit) -> Units:
         """Return the units of the text of a kind; see :mod:`exparity.explanations.units`.
+
+        Args:
+            unit: ``token``, ``word``, ``sentence`` or ``spans``.
+
+        Raises:
+            InputError: the text has no units of this kind.
 
         Examples:
             >>> from exparity import Explanation

@@ -110,7 +110,8 @@ def explain(
         **params: the method's options; ``exparity list methods`` shows them.
 
     Returns:
-        One explanation per text, in order; raw, signed float64 scores, special tokens included.
+        One explanation per text, in order; raw, signed float64 scores, special tokens included, in
+        the unit of the method, which ``exparity list methods`` shows with its source.
 
     Raises:
         InputError: unknown method or option, an empty text, a target that is not a class, no

@@ -125,7 +125,8 @@ def evaluate(
             :func:`exparity.explanations.units.unit_options`.
 
     Returns:
-        (n,) float64, one value per explanation; NaN where the metric is undefined.
+        (n,) float64, one value per explanation, in the unit and range of the metric, which
+        ``exparity list metrics`` shows with its source; NaN where it is undefined.
 
     Raises:
         InputError: unknown metric or option, or an explanation, rationale or classifier that the

@@ -60,6 +60,9 @@ def plot_distributions(
         label: what the scores are.
         width: of the figure, in inches.
 
+    Returns:
+        A figure of matplotlib, none of pyplot's.
+
     Raises:
         InputError: there are no scores, lengths disagree, or a group is not in ``order``.
 
@@ -108,6 +111,9 @@ def plot_effects(
         threshold: |d| from which an effect is considerable; smaller ones lie on grey.
         width: of the figure, in inches.
 
+    Returns:
+        A figure of matplotlib, none of pyplot's.
+
     Raises:
         InputError: there are no tests, or they are of several datasets or pairs of groups.
 
@@ -141,6 +147,9 @@ def plot_verdicts(
             several quantities, its skill is drawn, else its excess or score.
         threshold: |d| from which a gap is considerable.
         width: of the figure, in inches.
+
+    Returns:
+        A figure of matplotlib, none of pyplot's.
 
     Raises:
         InputError: there are no verdicts.

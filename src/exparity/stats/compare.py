@@ -38,13 +38,13 @@ class GroupComparison:
     Attributes:
         group_a, group_b: first and second group.
         n_a, n_b: defined values of each.
-        mean_a, mean_b: their means.
+        mean_a, mean_b: their means, in the metric's unit, as all that is not said to be otherwise.
         sd_a, sd_b: their standard deviations.
         mean_difference: ``mean_a − mean_b``.
         U: Mann–Whitney U of the first group.
-        p: its two-sided p-value.
+        p: its two-sided p-value, in [0, 1], as all that follow.
         significant: p at most α.
-        cohens_d: standardised mean difference.
+        cohens_d: standardised mean difference, in standard deviations.
         d_ci_low, d_ci_high: ends of its interval; NaN where none covers.
         considerable: |d| at least the threshold.
         rank_biserial: rank-biserial correlation, in [−1, 1].
@@ -143,16 +143,19 @@ def compare_groups(
 ) -> GroupComparison:
     """Compare a metric's values between two groups.
 
+    The tests are those of Mann and Whitney (1947) and, on matched sets, of Wilcoxon (1945); d is
+    Cohen's (1988) with a jackknife interval. docs/statistics.md has every formula.
+
     Args:
-        values: (n,) one value per example; NaN where undefined.
+        values: (n,) one value per example, in the metric's unit; NaN where undefined.
         groups: (n,) group of each example.
         order: first and second group; fixes the sign.
         pairs: (n,) matched set of each example; None or NaN for unmatched examples. Without any
             set, paired statistics are NaN and the interval takes rows as independent.
-        alpha: largest p-value that is significant.
-        threshold: |d| from which an effect is considerable.
-        ddof: degrees of freedom taken off in the variances of d.
-        confidence: coverage of the interval of d.
+        alpha: largest p-value that is significant, between 0 and 1.
+        threshold: |d| from which an effect is considerable, 0 or more.
+        ddof: degrees of freedom taken off in the variances of d, 0 or 1.
+        confidence: coverage of the interval of d, between 0 and 1.
         resamples: 0 omits the interval of d. Other numbers do not change it.
 
     Returns:

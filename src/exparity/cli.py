@@ -87,10 +87,10 @@ def _command(name: str, arguments: Sequence[str]) -> Command:
         add_plugins(parser)
         for plugin in parser.parse_known_args(arguments)[0].plugins:
             load_plugin(plugin)
-    known = known_commands()
-    if name not in known:
-        _parser().error(f"there is no command '{name}'; {did_you_mean(name, known)}")
-    return known[name]
+    commands = known_commands()
+    if name not in commands:
+        _parser().error(f"there is no command '{name}'; {did_you_mean(name, commands)}")
+    return commands[name]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -103,8 +103,8 @@ class _Explainer:
 
     def __init__(self, model: Model, tokenizer: PreTrainedTokenizerFast, **options: object) -> None:
         self.classifier = _classifier_of(model, tokenizer)
-        known = preset_options("ferret", "methods", self.method)
-        self.options: dict[str, Any] = {**known, **options}
+        preset_values = preset_options("ferret", "methods", self.method)
+        self.options: dict[str, Any] = {**preset_values, **options}
 
     def __call__(self, text: str, target: int = 1) -> Explanation:
         """Explain a text."""
@@ -481,10 +481,10 @@ class Benchmark:
         """
         del show_progress  # one explanation takes no time
         for name in evaluation_args:
-            known = (
+            hint = (
                 "no such argument here; the options of metrics do what ferret's do: exparity list"
             )
-            require_known(name, _ARGUMENTS, f"{name}: {known}")
+            require_known(name, _ARGUMENTS, f"{name}: {hint}")
         explanation = _with_rationale(explanation, human_rationale)
         chosen = explanation.target if target is None else target
         evaluations = [

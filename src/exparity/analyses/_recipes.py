@@ -23,8 +23,8 @@ def recipes_of(experiment: ExperimentView, dataset: str) -> dict[str, list[str]]
     recipes = {}
     for base in models:
         if not _is_debiased(experiment, dataset, base):
-            known = differences(experiment, base)
-            alike = [model for model in models if model != base and not known[model]]
+            difference_of = differences(experiment, base)
+            alike = [model for model in models if model != base and not difference_of[model]]
             if alike:
                 recipes[base] = alike
     return recipes

@@ -228,8 +228,10 @@ def table_of(
 
 def _without_empty(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Leave out the columns that a table has no value in, of those that it may lack."""
-    known = [name for name in table.column_names if may_be_left_out(schema.field(name))]
-    return table.drop_columns([n for n in known if table.column(n).null_count == len(table)])
+    optional_names = [name for name in table.column_names if may_be_left_out(schema.field(name))]
+    return table.drop_columns(
+        [n for n in optional_names if table.column(n).null_count == len(table)]
+    )
 
 
 def join_tables(artefact: str, tables: Sequence[pa.Table]) -> pa.Table:

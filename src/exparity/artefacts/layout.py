@@ -56,8 +56,8 @@ def pattern_of(artefact: str) -> str:
         return path
     entry = analysis_making(artefact)
     if entry is None:
-        known = [*PATHS, *of_analyses()]
-        raise InputError(f"unknown artefact '{artefact}'; {did_you_mean(artefact, known)}")
+        artefact_names = [*PATHS, *of_analyses()]
+        raise InputError(f"unknown artefact '{artefact}'; {did_you_mean(artefact, artefact_names)}")
     return "/".join([artefact, *(f"{{{level}}}" for level in entry.facts.levels)]) + ".parquet"
 
 

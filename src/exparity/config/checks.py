@@ -47,15 +47,15 @@ def check(experiment: ResolvedConfig) -> None:
 
 def check_references(experiment: ResolvedConfig) -> None:
     """Check that ids in ``models`` and ``overrides`` exist."""
-    known: dict[str, list[Any]] = {
+    config_ids: dict[str, list[Any]] = {
         "dataset": list(experiment.datasets),
         "model": list(experiment.models),
         "seed": experiment.seeds,
         "method": list(experiment.methods),
         "metric": list(experiment.metrics),
     }
-    if bool(known["method"]) != bool(known["metric"]):
-        empty, other = ("methods", "metrics") if known["metric"] else ("metrics", "methods")
+    if bool(config_ids["method"]) != bool(config_ids["metric"]):
+        empty, other = ("methods", "metrics") if config_ids["metric"] else ("metrics", "methods")
         raise InputError(
             f"{empty}: none, but there are {other}; name both, or leave both empty to train and "
             "measure classifiers without explaining them"
@@ -68,11 +68,11 @@ def check_references(experiment: ResolvedConfig) -> None:
         restricted |= {f"{block}.{instance.id}": instance.datasets for instance in instances}
     for where, datasets in restricted.items():
         for dataset in datasets or ():
-            _require(dataset, known["dataset"], f"{where}.datasets")
+            _require(dataset, config_ids["dataset"], f"{where}.datasets")
     for position, override in enumerate(experiment.overrides):
         for key, wanted in override["match"].items():
             for value in wanted if isinstance(wanted, list) else [wanted]:
-                _require(value, known[key], f"overrides[{position}].match.{key}")
+                _require(value, config_ids[key], f"overrides[{position}].match.{key}")
 
 
 def check_overrides(experiment: ResolvedConfig) -> None:
@@ -156,12 +156,12 @@ def check_prompts(experiment: ResolvedConfig) -> None:
                     f"prompts.{dataset}: seed k takes template k, and there is no template "
                     f"{number}, only 0 to {len(templates) - 1}; write more, or take fewer seeds"
                 )
-        known = experiment.datasets[dataset].entry.facts.labels
+        class_labels = experiment.datasets[dataset].entry.facts.labels
         words = prompts[dataset].words
-        if known and not _CLASS_OPTIONS & experiment.datasets[dataset].params.keys():
-            for name in {*known} ^ {*words}:
+        if class_labels and not _CLASS_OPTIONS & experiment.datasets[dataset].params.keys():
+            for name in {*class_labels} ^ {*words}:
                 raise InputError(
-                    f"prompts.{dataset}.words: must name {', '.join(known)}, and "
+                    f"prompts.{dataset}.words: must name {', '.join(class_labels)}, and "
                     f"{'has' if name in words else 'lacks'} {name}"
                 )
     for model, settings in experiment.models.items():
@@ -337,8 +337,8 @@ def _lacking(
     )
 
 
-def _require(value: Any, known: list[Any], where: str) -> None:
-    require_known(value, known, f"{where}: no '{value}' here")
+def _require(value: Any, choices: list[Any], where: str) -> None:
+    require_known(value, choices, f"{where}: no '{value}' here")
 
 
 def check_results(experiment: ResolvedConfig) -> None:

@@ -34,12 +34,12 @@ MAX_ID = 64
 """Longest id in the config; ids become names of files."""
 
 
-def _check_id(known: Callable[[], Iterable[str]], written: str) -> str:
+def _check_id(registered_ids: Callable[[], Iterable[str]], written: str) -> str:
     """Refuse text that is not an id, and suggest the registered one."""
     if re.fullmatch(r"[a-z][a-z0-9_]*", written) and len(written) <= MAX_ID:
         return written
     meant = re.sub(r"[^a-z0-9]+", "_", written.lower()).strip("_")
-    hint = did_you_mean(meant, known())
+    hint = did_you_mean(meant, registered_ids())
     raise ValueError(
         f"{shown(written)} is not an id: use lower-case letters, digits and underscores, at most "
         f"{MAX_ID}" + (f"; {hint}" if hint.startswith("did you mean") else "")

@@ -36,9 +36,9 @@ def with_preset(config: Mapping[str, object]) -> dict[str, object]:
     filled = {"explains": chosen["explains"], **config}
     for block in ("methods", "metrics"):
         if isinstance(entries := config.get(block), Mapping):
-            known = as_mapping(chosen.get(block, {}))
+            preset_entries = as_mapping(chosen.get(block, {}))
             filled[block] = {
-                name: _entry(name, settings, known) for name, settings in entries.items()
+                name: _entry(name, settings, preset_entries) for name, settings in entries.items()
             }
     statistics = config.get("statistics", {})
     if isinstance(statistics, Mapping):
@@ -46,12 +46,12 @@ def with_preset(config: Mapping[str, object]) -> dict[str, object]:
     return filled
 
 
-def _entry(name: str, settings: object, known: Mapping[str, object]) -> object:
+def _entry(name: str, settings: object, preset_entries: Mapping[str, object]) -> object:
     if not isinstance(settings, Mapping | None):
         return settings
     settings = settings or {}
-    use = settings.get("use", as_mapping(known.get(name, {})).get("use", name))
-    return {**as_mapping(known.get(str(use), {})), **settings, "use": use}
+    use = settings.get("use", as_mapping(preset_entries.get(name, {})).get("use", name))
+    return {**as_mapping(preset_entries.get(str(use), {})), **settings, "use": use}
 
 
 def matches(match: Mapping[str, object], cell: Mapping[str, object]) -> bool:

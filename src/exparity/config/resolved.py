@@ -48,14 +48,14 @@ class ResolvedModel:
 
     Attributes:
         spec: what it is.
-        known: id of the known model; None for one of the user's own.
+        known_id: id of the known model; None for one of the user's own.
         training: the settings of its training that differ from those of all models.
         interventions: changes of its training data, in order.
         datasets: those that it is trained on; all if None.
     """
 
     spec: ModelSpec
-    known: str | None
+    known_id: str | None
     training: Mapping[str, object]
     interventions: Sequence[Instance[InterventionFacts]]
     datasets: Sequence[str] | None
@@ -154,7 +154,7 @@ class ResolvedConfig:
             unmeasured=self.unmeasured,
             title=self.config.title,
             datasets=_registered(self.datasets),
-            models={model: settings.known for model, settings in self.models.items()},
+            models={model: settings.known_id for model, settings in self.models.items()},
             study=self.config.study,
             statistics=self.config.statistics,
             controls=self.config.controls,
@@ -185,7 +185,7 @@ class ResolvedConfig:
         cell: Cell = {"dataset": dataset, "model": model, "seed": seed}
         registered = self.datasets[dataset].entry.id
         training = merge_training(
-            *training_of_preset(self.config.study, registered, self.models[model].known),
+            *training_of_preset(self.config.study, registered, self.models[model].known_id),
             self.config.training.set_values,
             self.models[model].training,
             *self._blocks("training", cell),
@@ -302,7 +302,7 @@ def _resolved_model(model: str, entry: Model, encoder: str | None) -> ResolvedMo
     calls = calls_of(settings.get("debias", []), place)
     return ResolvedModel(
         spec=spec,
-        known=known_id(model, entry.use),
+        known_id=known_id(model, entry.use),
         training=settings.get("training") or {},
         interventions=[named_instance(INTERVENTIONS, call, place) for call in calls],
         datasets=settings.get("datasets"),

@@ -47,11 +47,11 @@ class Parser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: None = None
     ) -> argparse.Namespace:
         """Parse arguments after a look at the names of all flags."""
-        known = self._option_string_actions
+        actions = self._option_string_actions
         for word in takewhile(lambda word: word != "--", args or ()):
             name = word.partition("=")[0]
-            if name.startswith("--") and " " not in word and name not in known:
-                self.error(f"there is no flag {name}; {did_you_mean(name, known)}")
+            if name.startswith("--") and " " not in word and name not in actions:
+                self.error(f"there is no flag {name}; {did_you_mean(name, actions)}")
         return super().parse_args(args, namespace)
 
 

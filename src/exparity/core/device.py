@@ -155,10 +155,10 @@ def _require_kernels(device: torch.device) -> None:
 
     major, minor = torch.cuda.get_device_capability(device)
     # Code of a capability runs on later ones of the same major number, intermediate code on all.
-    known = {f"sm_{major}{older}" for older in range(minor + 1)}
+    runnable = {f"sm_{major}{older}" for older in range(minor + 1)}
     built = torch.cuda.get_arch_list()
     later = (int(name[8:]) <= 10 * major + minor for name in built if name[8:].isdecimal())
-    if any(name.startswith("sm_") for name in built) and not known & {*built} and not any(later):
+    if any(name.startswith("sm_") for name in built) and not runnable & {*built} and not any(later):
         raise InputError(
             f"{_card(device)}, for which torch {torch.__version__} has no code; install another "
             f"build (for a V100: torch 2.10 of PyPI, or one with CUDA 12.6), {_NO_GPU}"

@@ -161,10 +161,10 @@ class Registry(Generic[Facts]):
                 raise InputError(f"{where}: {_first_fault(error)}") from None
             if not (function.__doc__ or "").strip():
                 raise InputError(f"{where}: needs a docstring; its first line is shown to users")
-            known = self._entries.get(part_id)
-            again = known is not None and known.function.__qualname__ == function.__qualname__
-            if known is not None and not (again and known.source == source):
-                raise InputError(f"{where}: the id is taken by {known.source}; choose another")
+            existing = self._entries.get(part_id)
+            again = existing is not None and existing.function.__qualname__ == function.__qualname__
+            if existing is not None and not (again and existing.source == source):
+                raise InputError(f"{where}: the id is taken by {existing.source}; choose another")
             entry = Entry(part_id, function, self.facts_type(**facts), source)
             options = self.options(entry)
             complete(options, defaults_of(options), f"{where}: default:")

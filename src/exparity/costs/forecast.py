@@ -56,7 +56,9 @@ def total(stage: str, jobs: Sequence[JobCost]) -> Total:
     )
 
 
-def estimated(planned: Iterable[JobCost], known: Iterable[JobCost], device: str) -> list[JobCost]:
+def estimated(
+    planned: Iterable[JobCost], finished: Iterable[JobCost], device: str
+) -> list[JobCost]:
     """Return planned jobs with what each takes, as finished ones of its stage and method did.
 
     Jobs of the same dataset and model count where there are any, and else those of others; of jobs
@@ -64,7 +66,7 @@ def estimated(planned: Iterable[JobCost], known: Iterable[JobCost], device: str)
     work, and work in proportion to its examples.
     """
     alike: dict[tuple[object, ...], list[JobCost]] = defaultdict(list)
-    for job in known:
+    for job in finished:
         if job.seconds is not None and not (job.runs_model and not job.device.startswith(device)):
             for key in _keys(job):
                 alike[key].append(job)

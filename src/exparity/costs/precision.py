@@ -30,8 +30,8 @@ def instructions_in_bf16() -> str | None:
     flags = re.search(r"^flags\s*:(.*)$", facts, re.MULTILINE)
     if flags is None:  # of a processor that has other names for them
         return None
-    known = flags[1].split()
-    return next((name for name in _RATES if name in known), "")
+    instructions = flags[1].split()
+    return next((name for name in _RATES if name in instructions), "")
 
 
 def precision_line(experiment: Experiment, device: str) -> str:

@@ -91,8 +91,8 @@ def check_examples(dataset_name: str, examples: Sequence[Example], facts: Datase
             if words is not None and not any(map(str.strip, words)):
                 raise InputError(f"{where}: the {name} is empty; remove the row")
         if example.group not in (facts.groups or [""]):
-            known = name_list(facts.groups) or "none"
-            raise InputError(f"{where}: group '{example.group}' is not one of {known}")
+            group_list = name_list(facts.groups) or "none"
+            raise InputError(f"{where}: group '{example.group}' is not one of {group_list}")
         if not 0 <= example.label < len(facts.labels):
             raise InputError(f"{where}: label {example.label} is not in 0..{len(facts.labels) - 1}")
         marks = example.rationale

@@ -44,7 +44,9 @@ def known_files(name: str) -> dict[str, RemoteFile]:
     files = {}
     for part, changes in as_mapping(common.get("parts", {})).items():
         values = {**common, "part": part, **as_mapping(changes)}
-        known = {field: values[field] for field in _FIELDS if values.get(field) is not None}
-        texts = {field: as_text(text).format_map(values) for field, text in known.items()}
+        present_fields = {
+            field: values[field] for field in _FIELDS if values.get(field) is not None
+        }
+        texts = {field: as_text(text).format_map(values) for field, text in present_fields.items()}
         files[part] = RemoteFile(**texts)
     return files

@@ -104,12 +104,12 @@ def csv_rows(
         raise InputError(f"{path}:{line}: not valid CSV ({error})") from None
 
 
-def _check_columns(path: Path, columns: Sequence[str], known: Sequence[str]) -> None:
+def _check_columns(path: Path, columns: Sequence[str], file_columns: Sequence[str]) -> None:
     """Check that each column occurs once."""
     for name in columns:
-        if name not in known:
-            raise no_column(str(path), name, known)
-        if known.count(name) > 1:
+        if name not in file_columns:
+            raise no_column(str(path), name, file_columns)
+        if file_columns.count(name) > 1:
             raise InputError(f"{path}: several columns are '{name}'; rename all but one")
 
 
@@ -127,9 +127,11 @@ def words_in(where: str, row: Mapping[str, object], column: str) -> list[str]:
 def marks_in(where: str, column: str, written: object) -> list[int]:
     """Return the marks of a cell, a 0 or 1 a word: a list, or text such as ``[0, 1]``."""
     marks = re.findall(r"[^\s,\[\]]+", written) if isinstance(written, str) else written
-    known = [_MARKS.get(str(mark).lower()) for mark in marks] if isinstance(marks, list) else [None]
-    values = [mark for mark in known if mark is not None]
-    if len(values) < len(known):
+    parsed = (
+        [_MARKS.get(str(mark).lower()) for mark in marks] if isinstance(marks, list) else [None]
+    )
+    values = [mark for mark in parsed if mark is not None]
+    if len(values) < len(parsed):
         raise InputError(f"{where}: {column} must be 0 or 1 per word, found {written!r}")
     return values
 
@@ -218,9 +220,9 @@ def _class_names(schema: pa.Schema, column: str) -> tuple[str, ...] | None:
         return None
 
 
-def no_column(where: str, name: str, known: Iterable[str]) -> InputError:
+def no_column(where: str, name: str, column_names: Iterable[str]) -> InputError:
     """Return the error of a missing column."""
-    return InputError(f"{where}: no column '{name}'; {did_you_mean(name, known)}")
+    return InputError(f"{where}: no column '{name}'; {did_you_mean(name, column_names)}")
 
 
 _READERS: dict[str, Callable[[Path, Sequence[str]], Iterator[PlacedRow]]] = {

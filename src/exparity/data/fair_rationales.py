@@ -105,11 +105,11 @@ def fair_rationales(
     """
     by_text = grouped(_answers(source, corpus, verify), lambda answer: answer.text_id)
     tests = [_example(answers) for answers in by_text.values()]
-    known = {_letters(example.text) for example in tests}
+    test_letters = {_letters(example.text) for example in tests}
     training = [
         example
         for example in sst(source, verify=verify)
-        if example.split == "train" and _letters(example.text) not in known
+        if example.split == "train" and _letters(example.text) not in test_letters
     ]
     # The published order is by class, as far as the first thousands go.
     return [*tests, *sample(training, n_train)]

@@ -91,8 +91,8 @@ def group_names(where: str, groups: Sequence[str]) -> tuple[str, ...]:
     """
     names = tuple(id_of(where, "a group", group) for group in groups)
     if len(set(names)) < max(2, len(names)) or "" in names:
-        known = name_list(names) or "none"
-        raise InputError(f"{where}: needs two or more, each once, found {known}")
+        listed_names = name_list(names) or "none"
+        raise InputError(f"{where}: needs two or more, each once, found {listed_names}")
     return names
 
 

@@ -47,11 +47,11 @@ def stereotypes(source: DataSource) -> list[Example]:
         the label is 1 if it is the gender that the stereotype is about.
     """
     rows = read_jsonl(shipped("stereotypes/stereotypes.jsonl"))
-    known = {row["stereotype"]: _Stereotype(**row) for _, row in rows}
+    stereotype_by_id = {row["stereotype"]: _Stereotype(**row) for _, row in rows}
     examples = []
     for _, row in read_jsonl(shipped("stereotypes/pairs.jsonl")):
         pair = _Pair(**row)
-        stereotype = known[pair.stereotype]
+        stereotype = stereotype_by_id[pair.stereotype]
         slots = [_SLOT.fullmatch(part) for part in pair.text.split(" ")]
         examples += [
             Example(

@@ -54,7 +54,7 @@ def apply(training_set: TrainingSet, calls: Sequence[Mapping[str, Any]]) -> Trai
 
     Examples that are not of the data name the intervention that made them.
     """
-    known = {_identity(example): example for example in training_set.examples}
+    by_identity = {_identity(example): example for example in training_set.examples}
     runs: Counter[str] = Counter()
     for call in calls:
         entry = INTERVENTIONS.get(call["use"])
@@ -72,8 +72,8 @@ def apply(training_set: TrainingSet, calls: Sequence[Mapping[str, Any]]) -> Trai
         _check(entry.id, training_set, changed)
         for example in changed.examples:
             marked = replace(example, attributes={**example.attributes, MADE_BY: entry.id})
-            known.setdefault(_identity(example), marked)
-        examples = [known[_identity(example)] for example in changed.examples]
+            by_identity.setdefault(_identity(example), marked)
+        examples = [by_identity[_identity(example)] for example in changed.examples]
         training_set = replace(changed, examples=examples)
     return training_set
 

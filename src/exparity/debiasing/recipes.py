@@ -49,6 +49,6 @@ def calls_of(
     registered = INTERVENTIONS.ids()
     if written in registered:  # also where it is the name of a recipe: a user's own wins
         return [{"use": written}]
-    known = [*registered, *RECIPES]
-    require_known(written, known, f"{where}: unknown intervention '{written}'")
+    all_names = [*registered, *RECIPES]
+    require_known(written, all_names, f"{where}: unknown intervention '{written}'")
     return [dict(call) for call in RECIPES[written]]

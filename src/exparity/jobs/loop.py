@@ -101,7 +101,7 @@ def run(job: Job, examples: Sequence[Example], begin: Begin) -> pa.Table | None:
             parameters=job.parameters,
             device=device,
             extra={
-                **job.known,
+                **job.facts,
                 "examples": len(examples),
                 **merged(parts.done.values()),
                 **parts.provenance,

@@ -68,7 +68,7 @@ class Job:
     passes: int  # of the model per example, roughly
     load: Callable[[], Any] | None  # the model; work without one is over before saving pays
     doing: str  # what the progress says
-    known: Mapping[str, object]  # of the artefact, unless the parts say otherwise
+    facts: Mapping[str, object]  # of the artefact, unless the parts say otherwise
     is_one_part: bool = False  # the rows of a text depend on the other texts
     only_passes: bool = False  # hardly anything but passes takes time
 

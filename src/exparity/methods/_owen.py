@@ -24,7 +24,7 @@ _ROUND = 5  # masks that a round begins with, as shap's explainer of texts has i
 _AHEAD = 16  # branches of later rounds whose masks are asked for early, so that batches are large
 _ENDS_WORD = re.compile(r"^.*\W$")
 _BEGINS_LETTER = re.compile(r"^[A-Za-z]")
-_CONNECTORS = ("but", "and", "or")
+_CONNECTORS = ("but", "and", "or")  # which shap's explainer would rather leave by themselves
 
 
 def unit_hierarchy(batch: MethodBatch, text: int) -> IntArray:

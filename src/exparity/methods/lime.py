@@ -150,10 +150,10 @@ def fit_lime(
 
 def bag_of_words(encoding: Encoding) -> IntArray:
     """Return (t,) the number of each token's word; words of equal tokens are one, special −1."""
-    known: dict[tuple[str, ...], int] = {}
+    word_numbers: dict[tuple[str, ...], int] = {}
     bag = np.full(len(encoding), SPECIAL_WORD, dtype=np.int64)
     for word in np.unique(encoding.word_ids[encoding.word_ids >= 0]):
         here = encoding.word_ids == word
         tokens = tuple(encoding.tokens[place] for place in np.flatnonzero(here))
-        bag[here] = known.setdefault(tokens, len(known))
+        bag[here] = word_numbers.setdefault(tokens, len(word_numbers))
     return bag

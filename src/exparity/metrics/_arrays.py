@@ -39,8 +39,8 @@ def row_sums(values: FloatArray) -> FloatArray:
 
 def mean_length(lengths: Sequence[int] | IntArray) -> int:
     """Return the mean number of words in rationales that have any, rounded; at least 1."""
-    known = np.asarray(lengths)[np.asarray(lengths) > 0]
-    return max(1, int(known.mean() + 0.5)) if known.size else 1
+    positive = np.asarray(lengths)[np.asarray(lengths) > 0]
+    return max(1, int(positive.mean() + 0.5)) if positive.size else 1
 
 
 def l1_normalised(scores: FloatArray, mask: BoolArray | None = None) -> FloatArray:

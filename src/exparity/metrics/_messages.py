@@ -61,14 +61,16 @@ def messages_of(
     is not finite. Messages are in the order of ``keys``, so that no value depends on that of the
     explanations.
     """
-    known = {
+    words_by_place = {
         place: named_words(explanation, share)
         for place, explanation in enumerate(explanations)
         if explanation.target == cohort.decisions[place] and np.isfinite(explanation.scores).all()
     }
-    places = sorted(known, key=lambda at: (keys[at], cohort.decisions[at], sorted(known[at])))
+    places = sorted(
+        words_by_place, key=lambda at: (keys[at], cohort.decisions[at], sorted(words_by_place[at]))
+    )
     messages = Messages(
-        [known[place] for place in places],
+        [words_by_place[place] for place in places],
         locked(np.array([cohort.decisions[place] for place in places], dtype=np.int64)),
         [cohort.sets[place] for place in places],
         [cohort.groups[place] for place in places],

@@ -102,22 +102,31 @@ def resolve_model(
     name = known_id(model_id, settings.get("use"))
     if name is None:
         return written
-    known = known_models()[name]
+    known_model = known_models()[name]
     if "architecture" in written:
-        return {"init": known.init, **written}
-    if known.training:
-        written["training"] = {**known.training, **written.get("training", {})}
-    scratch = written.get("init", known.init) == "scratch"
+        return {"init": known_model.init, **written}
+    if known_model.training:
+        written["training"] = {**known_model.training, **written.get("training", {})}
+    scratch = written.get("init", known_model.init) == "scratch"
     own_tokenizer = scratch and "vocab_size" in written
-    if encoder and known.follows_encoder and not own_tokenizer:
+    if encoder and known_model.follows_encoder and not own_tokenizer:
         written.setdefault("checkpoint", encoder)
-    size = {**known.size, **written.get("size", {})}
+    size = {**known_model.size, **written.get("size", {})}
     if "checkpoint" in written:
-        return {**known.kind, **written, **({"size": size} if known.tokenizer_only else {})}
+        return {
+            **known_model.kind,
+            **written,
+            **({"size": size} if known_model.tokenizer_only else {}),
+        }
     if own_tokenizer:
-        return {**known.kind, "architecture": known.architecture, **written, "size": size}
-    revision = {"revision": known.revision} if known.revision else {}
-    return {**known.kind, "checkpoint": known.checkpoint, **revision, **written}
+        return {
+            **known_model.kind,
+            "architecture": known_model.architecture,
+            **written,
+            "size": size,
+        }
+    revision = {"revision": known_model.revision} if known_model.revision else {}
+    return {**known_model.kind, "checkpoint": known_model.checkpoint, **revision, **written}
 
 
 def known_type(spec: ModelSpec) -> str | None:

@@ -275,11 +275,11 @@ def _with_shape_of_checkpoint(spec: ModelSpec) -> ModelSpec:
     config = load_config(spec.checkpoint, spec.revision)
     if spec.architecture not in (None, config.model_type):
         return spec  # which takes the tokenizer alone
-    known = AutoConfig.for_model(config.model_type).to_dict()
+    config_keys = AutoConfig.for_model(config.model_type).to_dict()
     shape = {
         key: value
         for key, value in config.to_dict().items()
-        if key in known
+        if key in config_keys
         and isinstance(value, int | float | str)
         and not key.endswith("_token_id")
         and key not in SETTLED

@@ -45,11 +45,15 @@ def in_order_of_outputs(
     name.
     """
     spelling = {name.casefold(): name for name in classes}
-    known = {name.casefold() for name in outputs}
+    folded_outputs = {name.casefold() for name in outputs}
     positions = tuple(map(str, range(len(outputs))))
-    if set(classes) == set(positions) and not spelling.keys() <= known:
+    if set(classes) == set(positions) and not spelling.keys() <= folded_outputs:
         return positions
-    if len(spelling) < len(classes) or len(known) < len(outputs) or not spelling.keys() <= known:
+    if (
+        len(spelling) < len(classes)
+        or len(folded_outputs) < len(outputs)
+        or not spelling.keys() <= folded_outputs
+    ):
         raise InputError(
             f"{where}: its classes are {name_list(outputs)} and those of the data "
             f"{name_list(classes)}; rename them in the data, or in id2label of its config.json"

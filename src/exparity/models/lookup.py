@@ -223,10 +223,10 @@ def _answering(
             if is_batch and isinstance(table, torch.nn.Embedding):
                 return embeddings.clone()  # some models write into what they get
             answer = look_up(wanted.clamp(0, size - 1), *more, **options)
-            known, *others = answer if isinstance(answer, tuple) else (answer,)
+            looked_up, *others = answer if isinstance(answer, tuple) else (answer,)
             places = (wanted - size).to(rows.device)
-            in_batch = rows[places.clamp(min=0)].to(known.device)
-            result = torch.where((places >= 0).to(known.device)[..., None], in_batch, known)
+            in_batch = rows[places.clamp(min=0)].to(looked_up.device)
+            result = torch.where((places >= 0).to(looked_up.device)[..., None], in_batch, looked_up)
             return (result, *others) if isinstance(answer, tuple) else result
 
         return forward

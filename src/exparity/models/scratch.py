@@ -71,8 +71,8 @@ def _has_token_types(spec: ModelSpec) -> bool:
     from exparity.models.auto import AutoConfig
 
     architecture = spec.architecture or "bert"
-    known = {} if architecture in _BYTE_LEVEL else AutoConfig.for_model(architecture).to_dict()
-    return int({**known, **spec.size}.get("type_vocab_size", 0)) > 1
+    defaults = {} if architecture in _BYTE_LEVEL else AutoConfig.for_model(architecture).to_dict()
+    return int({**defaults, **spec.size}.get("type_vocab_size", 0)) > 1
 
 
 def _wordpiece(specials: list[str], texts: Sequence[str], vocab_size: int) -> Tokenizer:
@@ -119,8 +119,8 @@ def random_model(
 ) -> PreTrainedModel:
     """Build a classifier with random weights from torch's current generator."""
     ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in _ROLES}
-    known = {key: token_id for key, token_id in ids.items() if token_id is not None}
-    head, config = _configured(spec, {"vocab_size": len(tokenizer), **known}, labels)
+    special_ids = {key: token_id for key, token_id in ids.items() if token_id is not None}
+    head, config = _configured(spec, {"vocab_size": len(tokenizer), **special_ids}, labels)
     with _what_cannot_be_built(spec):
         return cast("PreTrainedModel", head.auto_class.from_config(config, trust_remote_code=False))
 
@@ -156,9 +156,9 @@ def _configured(
 
     architecture = spec.architecture or ""
     head = new_head(spec.head)
-    known: Any = head.auto_class._model_mapping
+    model_classes: Any = head.auto_class._model_mapping
     usual = _usual(architecture)
-    if usual is None or type(usual) not in known:
+    if usual is None or type(usual) not in model_classes:
         hint = did_you_mean(architecture, _USUAL)
         raise InputError(f"unknown architecture '{architecture}'; {hint}")
     for key in spec.size:  # transformers would keep these, without an effect

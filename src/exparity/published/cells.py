@@ -180,9 +180,9 @@ def _names(
     """
     names: dict[str, dict[str, str]] = {}
     registered = (grid.datasets, grid.models, grid.methods, grid.metrics)
-    for kind, known in zip(IDS, registered, strict=True):
+    for kind, uses in zip(IDS, registered, strict=True):
         ours = dict.fromkeys(getattr(test, kind) for test in tests)
-        used = {our_id: known.get(our_id) or our_id for our_id in ours}
+        used = {our_id: uses.get(our_id) or our_id for our_id in ours}
         users = {
             name: [our_id for our_id, published in used.items() if published == name]
             for name in study.names(kind)

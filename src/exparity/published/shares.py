@@ -130,8 +130,8 @@ def claims_of(study: PublishedStudy, matches: Sequence[CellMatch]) -> list[Claim
 
 def _shares(by: str, group: str, cells: Iterable[Value], matches: Sequence[CellMatch]) -> RunShares:
     cells = list(cells)
-    known = [match for match in matches if match.considerable_published is not None]
-    considerable = [_considerable(match) for match in known]
+    published_matches = [match for match in matches if match.considerable_published is not None]
+    considerable = [_considerable(match) for match in published_matches]
     with_effect = [cell for cell in cells if cell.considerable is not None]
     return RunShares(
         by,

@@ -203,13 +203,13 @@ def check_models(
 ) -> None:
     """Refuse models that the study or results (where they are known) do not have."""
     for mine, theirs in models.items():
-        for whose, model, known in (
+        for whose, model, model_names in (
             ("results have", mine, ours),
             ("study has", theirs, published),
         ):
-            if known is not None:
+            if model_names is not None:
                 problem = f"--map {mine}={theirs}: the {whose} no model '{model}'"
-                require_known(model, known, problem)
+                require_known(model, model_names, problem)
 
 
 def _values(

@@ -77,7 +77,9 @@ class Classifiers:
     @property
     def uninformative(self) -> frozenset[int]:
         """Seeds that predict one class, and prompts that the model hardly answers with a class."""
-        return frozenset(seed for seed, known in self.by_seed.items() if not known.is_informative)
+        return frozenset(
+            seed for seed, classifier in self.by_seed.items() if not classifier.is_informative
+        )
 
     def are_right(self, seed: int, ids: Sequence[str]) -> BoolArray:
         """Return (n,) whether a training is known to predict each text rightly."""

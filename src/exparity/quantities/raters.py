@@ -90,10 +90,10 @@ class RatedTexts:
         rows = records(Rated, table)
         names = {e.example_id: prepared.labels[e.label] for e in prepared.examples}
         agrees = [row.label == names[row.example_id] for row in rows]
-        known = [row.label is not None for row in rows]
-        share = 1 - float(np.mean(agrees)) if all(known) else np.nan
+        has_label = [row.label is not None for row in rows]
+        share = 1 - float(np.mean(agrees)) if all(has_label) else np.nan
         if agreeing is not None:
-            if not all(known):
+            if not all(has_label):
                 raise InputError(
                     f"{path}: not every rater gave a label; leave `agreeing` out, or name the "
                     "column of the label in the table of raters"

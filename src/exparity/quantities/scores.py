@@ -222,8 +222,8 @@ def covariate_of(cells: Sequence[Cell], places: IntArray) -> FloatArray | None:
     """
     if cells[0].kind != HEADLINE:
         return None
-    known = [cell.laid(places, n) for cell in cells if (n := cell.n_units) is not None]
-    return np.fmax.reduce(known) if known else None
+    unit_counts = [cell.laid(places, n) for cell in cells if (n := cell.n_units) is not None]
+    return np.fmax.reduce(unit_counts) if unit_counts else None
 
 
 def _known(table: pa.Table, name: str) -> FloatArray | None:

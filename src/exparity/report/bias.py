@@ -116,14 +116,14 @@ class BiasTable:
 def bias_tables(study: Study, kind: Kind = "bias") -> list[BiasTable]:
     """Return a table per dataset, in the order of the config; causal ones need counterfactuals."""
     # Causal gaps are compared with statistical ones in a table of their own.
-    known = {True: QUANTITIES, False: {**QUANTITIES, **OVER_CLASSES}}
+    quantities_if_causal = {True: QUANTITIES, False: {**QUANTITIES, **OVER_CLASSES}}
     if kind == "causal_bias":
-        known = {True: CAUSAL_QUANTITIES, False: {}}
+        quantities_if_causal = {True: CAUSAL_QUANTITIES, False: {}}
     tables = []
     for dataset, models in study.models.items():
         declared = study.declared(dataset)
         rows = [row for row in study.bias if row.dataset == dataset]
-        names = known[any(row.quantity == "flip_rate" for row in rows)]
+        names = quantities_if_causal[any(row.quantity == "flip_rate" for row in rows)]
         measured = grouped(
             (row for row in rows if row.quantity in names),
             lambda row: (BiasLine.of(row), row.model),

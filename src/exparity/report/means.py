@@ -94,7 +94,10 @@ def mean_lines(
             facts.append(Provenance(facts_of(table.schema.metadata)))
         bounds = facts[-1].bounds or _NO_BOUNDS
         mean = mean_score(scores, examples.sets, confidence=confidence, bounds=bounds)
-        n_cut = max(as_int(as_mapping(known.get("notes", {})).get(CUT_TEXTS, 0)) for known in facts)
+        n_cut = max(
+            as_int(as_mapping(file_facts.get("notes", {})).get(CUT_TEXTS, 0))
+            for file_facts in facts
+        )
         ids = (dataset, model, method, metric)
         yield MeanLine(*ids, n_undefined=n_undefined, n_cut=n_cut, **vars(mean))
 

@@ -103,8 +103,11 @@ def versions(origins: Sequence[ArtefactOrigin]) -> dict[str, list[tuple[str, int
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for origin in origins:
         facts = origin.facts
-        known = {"exparity": facts.get("version"), "commit": facts.get("commit")}
-        for package, version in {**known, **as_mapping(facts.get("packages") or {})}.items():
+        exparity_source = {"exparity": facts.get("version"), "commit": facts.get("commit")}
+        for package, version in {
+            **exparity_source,
+            **as_mapping(facts.get("packages") or {}),
+        }.items():
             counts[package]["unknown" if version is None else str(version)] += 1
     return {name: by_version.most_common() for name, by_version in counts.items()}
 

@@ -88,8 +88,8 @@ def _ranking(ids: tuple[str, str, str], rows: Sequence[Row], study: Study) -> Ra
         return min((sign * mean for mean in means[method].values()), default=-math.inf)
 
     ordered = sorted(names, key=of_worst_group, reverse=True)
-    known = [m for m in ordered if m != RANDOM and of_worst_group(m) > -math.inf]
-    first = known[0] if known else None
+    ranked = [m for m in ordered if m != RANDOM and of_worst_group(m) > -math.inf]
+    first = ranked[0] if ranked else None
     lines = [
         MethodLine(
             names[method],

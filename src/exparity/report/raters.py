@@ -209,10 +209,10 @@ def _equal_or_power(judged: Sequence[_Test]) -> str:
 def _why_untested(tests: Sequence[_Test]) -> str:
     """Return why there is no verdict, in words."""
     flags = {flag for test in tests if not test.rule for flag in test.flags}
-    known = "; ".join(FLAGS[flag].meaning for flag in FLAGS if flag in flags)
-    if "too_few" in flags or not known:
+    meanings = "; ".join(FLAGS[flag].meaning for flag in FLAGS if flag in flags)
+    if "too_few" in flags or not meanings:
         return "there are too few raters or texts to compare groups of raters"
-    return f"groups of raters could not be compared ({known})"
+    return f"groups of raters could not be compared ({meanings})"
 
 
 def _name(test: _Test, study: Study, several: bool) -> str:

@@ -91,7 +91,7 @@ def tables_of(
     tests: Sequence[SeedTest], *, threshold: float, verdicts: Verdicts | None = None
 ) -> list[Table]:
     """Return a table per dataset and pair of groups, in the order of the tests."""
-    known = verdicts or {}
+    verdicts_by_cell = verdicts or {}
     compared = [test for test in tests if test.quantity in STANDING]
     tables = []
     by_table = grouped(compared, attrgetter("dataset", "group_a", "group_b"))
@@ -104,7 +104,7 @@ def tables_of(
         for key in filter(by_cell.__contains__, product(models, methods, metrics)):
             by_quantity = grouped(by_cell[key], attrgetter("quantity"))
             counts = vars(count_seeds(by_quantity["score"], threshold))
-            judged = known.get((dataset, *key, group_a, group_b), JudgedCell())
+            judged = verdicts_by_cell.get((dataset, *key, group_a, group_b), JudgedCell())
             cells[key] = Cell(**counts, tests=by_quantity, verdicts=judged)
         tables.append(Table(dataset, group_a, group_b, models, methods, metrics, cells))
     return tables

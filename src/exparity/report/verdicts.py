@@ -414,8 +414,8 @@ def needed(row: VerdictRow) -> str:
 def detectable(rows: Iterable[VerdictRow]) -> float:
     """Return the mean |d| that half of some cells would find; NaN if none was tested."""
     effects = [row.minimal_detectable_effect_corrected for row in rows if row.verdict]
-    known = [effect for effect in effects if effect == effect]
-    return median(known) if known else math.nan
+    defined = [effect for effect in effects if effect == effect]
+    return median(defined) if defined else math.nan
 
 
 def run_of(rows: Iterable[VerdictRow]) -> str:

@@ -105,7 +105,7 @@ def bias_model(
             examples = table.column("example_id").to_pylist()
             counterfactuals = _read_changed(changed[seed], examples)
             unchanged = sum(not prediction.n_changed for prediction in counterfactuals)
-            # The same of every training.
+            # All trainings have the same counterfactuals.
             notes = {"counterfactuals": len(counterfactuals), "unchanged": unchanged}
             causal = causal_bias(predicted, counterfactuals, draws)
             measured += [*fpr_gaps(measured), *causal]

@@ -179,7 +179,7 @@ def removal_limits_cell(
         passes=limits.passes_of(sum(map(len, takes.values())), longest, draws, stages),
         load=partial(load, checkpoint, machine),
         doing="searching limits of removal",
-        known={**texts.data.compared, "flags": texts.flags},
+        facts={**texts.data.compared, "flags": texts.flags},
         only_passes=True,
     )
     run(job, texts.examples, partial(_searching, job, texts, search))
@@ -387,8 +387,8 @@ def _unit(metric: Metric) -> Unit:
 
 def _steps(metric: Metric) -> Steps | None:
     """Return a metric's steps, if each takes a fraction of the units, whatever their scores."""
-    known: list[Any] = [metric.options.get(name) for name in Steps._fields]
-    return Steps(*known) if known[0] == "fraction" and None not in known else None
+    values: list[Any] = [metric.options.get(name) for name in Steps._fields]
+    return Steps(*values) if values[0] == "fraction" and None not in values else None
 
 
 def _looking_up(metric: Metric, steps: Steps, path: Path, draws: int, rest: Rest) -> Compute:

@@ -196,7 +196,7 @@ def counterfactual_predictions_cell(
         passes=1,
         load=partial(load, checkpoint, machine),
         doing="predicting counterfactuals",
-        known={
+        facts={
             **prepared.compared,
             "notes": {"unchanged": sum(not n for n in changes.values())},
         },

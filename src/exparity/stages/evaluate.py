@@ -273,7 +273,7 @@ class Scoring:
             * as_int(texts.choice.get("draws", 1)),
             load=partial(load, checkpoint, machine) if checkpoint else None,
             doing=f"evaluating {metric.id}",
-            known={
+            facts={
                 **texts.data.compared,
                 "flags": list(texts.flags),
                 "bounds": facts.bounds_with(metric.options),

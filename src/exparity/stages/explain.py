@@ -100,7 +100,7 @@ def explain_cell(
         passes=entry.facts.passes,
         load=partial(load, checkpoint, machine),
         doing=f"explaining with {method_id}",
-        known={"n_truncated": 0, "flags": texts.flags, **({"files": digests} if digests else {})},
+        facts={"n_truncated": 0, "flags": texts.flags, **({"files": digests} if digests else {})},
     )
     run(job, texts.examples, partial(_explaining, job, texts))
 

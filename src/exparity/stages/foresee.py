@@ -119,7 +119,7 @@ def foresee_cell(
         passes=65 * len(designs),
         load=partial(load, checkpoint, machine),
         doing="leaving out parts of texts",
-        known={**texts.data.compared, "flags": texts.flags},
+        facts={**texts.data.compared, "flags": texts.flags},
     )
     run(job, texts.examples, partial(_asking, job, texts, [Design(**design) for design in designs]))
 

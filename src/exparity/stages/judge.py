@@ -131,5 +131,5 @@ def _changes(table: pa.Table) -> Iterator[dict[str, object]]:
                 "pooled_sd": 1.0,
                 "quantity": CHANGES[gap.quantity],
             }
-            known = {name: row[name] for name in nothing if name in row}
-            yield {**gap.ids, **nothing, **known, **change}
+            row_values = {name: row[name] for name in nothing if name in row}
+            yield {**gap.ids, **nothing, **row_values, **change}

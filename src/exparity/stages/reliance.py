@@ -124,10 +124,10 @@ def _effects(
     names = ("example_id", "probabilities", "label" if target == "label" else "predicted")
     columns = zip(*(predicted.column(name).to_pylist() for name in names), strict=True)
     explained_classes = ((example, (target, p[target])) for example, p, target in columns)
-    known = Lookup("predictions", "prediction of example", explained_classes)
+    predictions = Lookup("predictions", "prediction of example", explained_classes)
     effects: dict[tuple[str, str], float] = {}
     for changed in records(ChangedPrediction, table):
-        explained, probability = known[changed.example_id]
+        explained, probability = predictions[changed.example_id]
         effect = abs(probability - changed.probabilities[explained])
         effects[changed.example_id, changed.group_to] = effect if changed.n_changed else math.nan
     return effects

@@ -113,8 +113,8 @@ def critical_value(level: float, errors: TwoErrors) -> FloatArray:
     shape = np.broadcast_shapes(*(np.shape(part) for part in errors))
     flat = TwoErrors(*(np.ravel(np.broadcast_to(part, shape)) for part in errors))
     size = np.full(len(flat.first), np.nan)
-    known = np.isfinite(flat.first + flat.second)
-    some = TwoErrors(*(part[known] for part in flat))
+    is_finite = np.isfinite(flat.first + flat.second)
+    some = TwoErrors(*(part[is_finite] for part in flat))
 
     def quantiles(tail: float) -> list[FloatArray]:
         """Return the quantiles of each t variable alone."""
@@ -134,7 +134,7 @@ def critical_value(level: float, errors: TwoErrors) -> FloatArray:
 
     spread = low > 0
     ends = (np.log(np.where(spread, end, 1.0)) for end in (low, high))
-    size[known] = np.where(spread, np.exp(root_between(excess, *ends)), 0.0)
+    size[is_finite] = np.where(spread, np.exp(root_between(excess, *ends)), 0.0)
     return size.reshape(shape)
 
 

@@ -282,13 +282,13 @@ def _estimated(a: FloatArray, b: FloatArray, paired: bool) -> tuple[Estimate, fl
         return np.where(np.abs(value) <= least, 0.0, value)
 
     estimate = mean_gap(a - b) if paired else mean_gap(a, b)
-    known = estimate._asdict()
+    fields = estimate._asdict()
     for name in ("gap", "gaps", "gap_errors"):
-        known[name] = cleaned(known[name])
+        fields[name] = cleaned(fields[name])
     for name in ("v_seeds", "v_texts", "v_cells"):
-        known[name] = cleaned(np.sqrt(known[name])) ** 2
+        fields[name] = cleaned(np.sqrt(fields[name])) ** 2
     sd = float(cleaned(np.sqrt((_variance_within(a) + _variance_within(b)) / 2)))
-    return Estimate(**known), sd
+    return Estimate(**fields), sd
 
 
 @np.errstate(all="ignore")

@@ -67,11 +67,11 @@ def _level(group: str, values: FloatArray, confidence: float) -> GroupLevel:
     n_trainings = int(trainings.sum())
     if not n_texts:
         return GroupLevel(group)
-    known = values[trainings][:, texts]
-    level = float(np.nanmean(known))
+    present = values[trainings][:, texts]
+    level = float(np.nanmean(present))
     ends = level, level
-    if np.nanmax(known) - np.nanmin(known) > ROUNDING * np.nanmax(np.abs(known)):
-        low, high = typical_gap(mean_gap(known)).mean_interval(confidence)
+    if np.nanmax(present) - np.nanmin(present) > ROUNDING * np.nanmax(np.abs(present)):
+        low, high = typical_gap(mean_gap(present)).mean_interval(confidence)
         ends = float(low), float(high)
     elif n_texts == 1:
         ends = np.nan, np.nan

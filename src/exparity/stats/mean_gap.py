@@ -88,10 +88,10 @@ class Estimate(NamedTuple):
 
         errors = self.gap_errors
         t = np.where((self.gaps == 0) & (errors == 0), 0.0, self.gaps / errors)
-        known = np.isfinite(errors) & (self.gap_dof > 0)
+        is_estimated = np.isfinite(errors) & (self.gap_dof > 0)
         n_seeds = self.gaps.shape[-1]
         sides = [
-            n_seeds * np.where(known, stdtr(self.gap_dof, side * t), 1.0).min(axis=-1)
+            n_seeds * np.where(is_estimated, stdtr(self.gap_dof, side * t), 1.0).min(axis=-1)
             for side in (-1, 1)
         ]
         return np.asarray(np.minimum(1.0, np.maximum(*sides)))

@@ -60,17 +60,17 @@ def detectable_effect(errors: TwoErrors, *, alpha: float) -> FloatArray:
     critical = critical_value(alpha, errors)
     wanted = np.ravel(critical / error)
     dof = np.full(len(wanted), np.nan)
-    known = np.isfinite(wanted)
+    is_finite = np.isfinite(wanted)
     # Two single degrees of freedom can exceed one: then t has one, and a larger error.
     ends = np.log(np.array([1.0, 1e9]))
     at_most, at_least = stdtrit(np.exp(ends), 1 - alpha / 2)
-    sought = np.clip(wanted[known], at_least, at_most)
+    sought = np.clip(wanted[is_finite], at_least, at_most)
 
     def beyond(log_dof: FloatArray) -> FloatArray:
         return np.asarray(np.log(stdtrit(np.exp(log_dof), 1 - alpha / 2) / sought))
 
     low, high = np.broadcast_to(ends[:, None], (2, len(sought)))
-    dof[known] = np.exp(root_between(beyond, low, high))
+    dof[is_finite] = np.exp(root_between(beyond, low, high))
     dof = np.reshape(dof, np.shape(error))
     scale = critical / stdtrit(dof, 1 - alpha / 2)
     return minimal_detectable_effect(scale, dof, alpha=alpha)
@@ -96,10 +96,10 @@ def planned_typical_gaps(
     v_texts *= 1 - correlation if sizes and sizes[2] else 1
     n_seeds = np.array(seeds, dtype=np.float64)
     gaps = np.full((2, len(n_seeds)), np.nan)
-    known = (n_seeds > 1) & (dof >= 1)
-    if known.any():
+    is_estimable = (n_seeds > 1) & (dof >= 1)
+    if is_estimable.any():
         chances = {"threshold": threshold, "alpha": alpha, "power": DETECTED}
-        gaps[:, known] = findable_gaps(n_seeds[known], v_texts, dof, **chances)
+        gaps[:, is_estimable] = findable_gaps(n_seeds[is_estimable], v_texts, dof, **chances)
     return gaps[0], gaps[1]
 
 

@@ -30,7 +30,7 @@ def mann_whitney(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     u, p = map(np.asarray, mannwhitneyu(a, b, axis=-1, method="asymptotic"))
     if min(a.shape[-1], b.shape[-1]) <= _EXACT_GROUP:
-        p = _each(lambda i: mannwhitneyu(a[i], b[i]).pvalue, p.shape)
+        p = _p_of_each(lambda i: mannwhitneyu(a[i], b[i]).pvalue, p.shape)
     return u, np.where(np.isnan(p), 1.0, p)
 
 
@@ -43,11 +43,11 @@ def signed_rank(differences: FloatArray) -> FloatArray:
     from scipy.stats import wilcoxon
 
     if differences.shape[-1] <= _ALL_SIGNS:
-        p = _each(lambda i: _exact_signed_rank(differences[i]), differences.shape[:-1])
+        p = _p_of_each(lambda i: _exact_signed_rank(differences[i]), differences.shape[:-1])
     elif differences.shape[-1] > _EXACT_PAIRS:
         p = np.asarray(wilcoxon(differences, axis=-1).pvalue)
     else:
-        p = _each(lambda i: wilcoxon(differences[i]).pvalue, differences.shape[:-1])
+        p = _p_of_each(lambda i: wilcoxon(differences[i]).pvalue, differences.shape[:-1])
     return np.where(np.isnan(p), 1.0, p)
 
 
@@ -84,7 +84,7 @@ def friedman(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     return _without_ties(*friedmanchisquare(*np.moveaxis(values, -1, 0), axis=-1))
 
 
-def _each(test: Callable[[tuple[int, ...]], float], shape: tuple[int, ...]) -> FloatArray:
+def _p_of_each(test: Callable[[tuple[int, ...]], float], shape: tuple[int, ...]) -> FloatArray:
     """Return the p-value of each of some samples, by its place among them."""
     p = np.empty(shape)
     for place in np.ndindex(shape):

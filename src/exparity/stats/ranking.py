@@ -128,7 +128,7 @@ def _tested(test: MethodTest, a: FloatArray, b: FloatArray, confidence: float) -
     if not seeds.any():
         return test
     differences = (a - b)[seeds][:, texts]
-    known = replace(
+    measured = replace(
         test,
         n_seeds=int(seeds.sum()),
         n_texts=int(texts.sum()),
@@ -138,10 +138,10 @@ def _tested(test: MethodTest, a: FloatArray, b: FloatArray, confidence: float) -
     )
     rounding = ROUNDING * max(np.nanmax(np.abs(a)), np.nanmax(np.abs(b)))
     if np.nanmax(differences) - np.nanmin(differences) <= rounding:
-        return known
+        return measured
     gap = typical_gap(mean_gap(differences))
     ci_low, ci_high = gap.mean_interval(confidence)
-    return replace(known, ci_low=float(ci_low), ci_high=float(ci_high), p=float(gap.p_mean))
+    return replace(measured, ci_low=float(ci_low), ci_high=float(ci_high), p=float(gap.p_mean))
 
 
 def _judged(test: MethodTest, p_holm: float, alpha: float, higher_is_better: bool) -> MethodTest:

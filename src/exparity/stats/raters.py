@@ -263,8 +263,8 @@ def rater_test(
         The test, first minus second. NaN and a flag where fewer than two raters of a group, or two
         texts, are known.
     """
-    known: BoolArray = np.asarray(np.isfinite(scores).all(axis=0))
-    compared = _Comparison.of(pairs.among(known), is_first[known], is_second[known])
+    is_scored: BoolArray = np.asarray(np.isfinite(scores).all(axis=0))
+    compared = _Comparison.of(pairs.among(is_scored), is_first[is_scored], is_second[is_scored])
     n_a, n_b = compared.n_raters
     first, second = compared.sides
     test = RaterTest(
@@ -279,8 +279,8 @@ def rater_test(
     if min(n_a, n_b, test.n_sets) < 2 or not len(scores):
         test = replace(test, flags=["too_few"])
     else:
-        test = _tested(test, scores[:, known], compared, settings)
-    if ((is_first | is_second) & ~known).any():
+        test = _tested(test, scores[:, is_scored], compared, settings)
+    if ((is_first | is_second) & ~is_scored).any():
         test.flags.append("missing_cells")
     return test
 

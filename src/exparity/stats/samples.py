@@ -37,8 +37,10 @@ def samples(
         raise InputError(f"the group of value {missing} is missing; leave the value out")
     if strangers:
         stranger = _quoted(min(strangers, key=str))
-        known = name_list([_quoted(name) for name in order])
-        raise InputError(f"group {stranger} is not one of {known}; name the groups with order=")
+        group_list = name_list([_quoted(name) for name in order])
+        raise InputError(
+            f"group {stranger} is not one of {group_list}; name the groups with order="
+        )
     code = {group: i for i, group in enumerate(order)}
     return scores, np.array([code[group] for group in groups], dtype=np.int64), pairs
 

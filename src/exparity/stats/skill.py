@@ -301,7 +301,7 @@ def on_all_scales(
         values = [float(getattr(test, name)) for test in among]
         return max(1.0 if math.isnan(value) else value for value in values)
 
-    known = not math.isnan(shown.minimal_detectable_effect)
+    has_effect = not math.isnan(shown.minimal_detectable_effect)
     effects = np.nan_to_num([test.minimal_detectable_effect for test in on_each_scale])
     flags: list[str] = [flag for flag in shown.flags if flag != "driven_by_one_training"]
     if any("driven_by_one_training" in test.flags for test in on_each_scale):
@@ -315,7 +315,7 @@ def on_all_scales(
         p_cross=largest("p_cross", on_each_scale),
         p_small=largest("p_small", sized),
         equivalence_p=largest("equivalence_p", sized),
-        minimal_detectable_effect=float(np.max(effects)) if known else math.nan,
+        minimal_detectable_effect=float(np.max(effects)) if has_effect else math.nan,
         flags=flags,
     )
     if not claims_means:
@@ -323,7 +323,7 @@ def on_all_scales(
             on_all, p_mean=math.nan, p_cross=math.nan, minimal_detectable_effect=math.nan
         )
     columns = {}
-    if known and shown.minimal_detectable_effect > 0:
+    if has_effect and shown.minimal_detectable_effect > 0:
         columns["detectable_ratio"] = float(np.max(effects) / shown.minimal_detectable_effect)
     for scale, test in tests.items():
         if scale in SCALES:

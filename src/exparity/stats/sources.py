@@ -131,13 +131,13 @@ def _linearised(
     The three values of a text add up to its score, so that the parts add up to the gap whatever
     the weights of the texts.
     """
-    known = np.isfinite(training.score) & np.isfinite(training.gain)
-    has_room = known & np.isfinite(training.room)
+    is_defined = np.isfinite(training.score) & np.isfinite(training.gain)
+    has_room = is_defined & np.isfinite(training.room)
     if np.isfinite(training.room).any():
-        known = has_room
-    chance = np.where(known, training.score - training.gain, np.nan)
+        is_defined = has_room
+    chance = np.where(is_defined, training.score - training.gain, np.nan)
     parts: dict[Source, FloatArray] = {"chance": chance}
-    members = [known & in_group for in_group in (is_first, is_second)]
+    members = [is_defined & in_group for in_group in (is_first, is_second)]
     if not all((has_room & in_group).any() for in_group in members):
         return parts
     gains = [training.gain[in_group].mean() for in_group in members]

@@ -136,10 +136,10 @@ class TypicalGap:
         """Apply a function to the cells that are known and their thresholds, some at once."""
         cells = self._cells if cells is None else cells
         rms = np.broadcast_to(np.asarray(threshold, dtype=np.float64), self._known.shape).ravel()
-        known = np.flatnonzero(self._known.ravel() & np.isfinite(rms))
+        places = np.flatnonzero(self._known.ravel() & np.isfinite(rms))
         values = np.full(len(rms), np.nan)
-        for start in range(0, len(known), _AT_ONCE):
-            some = known[start : start + _AT_ONCE]
+        for start in range(0, len(places), _AT_ONCE):
+            some = places[start : start + _AT_ONCE]
             values[some] = function(cells.at(some), rms[some])
         return values.reshape(self._known.shape)
 

@@ -26,5 +26,5 @@ def _reasons() -> dict[str, Untested]:
 
 def main_reason(flags: Collection[str]) -> Untested | None:
     """Return the main reason that flags give; None if they give none."""
-    known = (reason for flag, reason in _reasons().items() if flag in flags)
-    return next(known, None)
+    reasons = (reason for flag, reason in _reasons().items() if flag in flags)
+    return next(reasons, None)

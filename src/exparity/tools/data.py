@@ -70,13 +70,15 @@ def raw_files(
     """
     if experiment is None:
         listed = ids or [name for name in DATASETS.ids() if DATASETS.get(name).facts.files]
-        known: Mapping[str, _Known] = {name: (DATASETS.get(name), {}) for name in listed}
+        datasets: Mapping[str, _Known] = {name: (DATASETS.get(name), {}) for name in listed}
     else:
-        known = {name: (entry.entry, entry.params) for name, entry in experiment.datasets.items()}
+        datasets = {
+            name: (entry.entry, entry.params) for name, entry in experiment.datasets.items()
+        }
     bad = 0
-    for name in ids or known:
-        require_known(name, known, f"the config has no dataset '{name}'")
-        entry, options = known[name]
+    for name in ids or datasets:
+        require_known(name, datasets, f"the config has no dataset '{name}'")
+        entry, options = datasets[name]
         for file in entry.facts.files:
             path = source.folder / file.path
             if source.download:

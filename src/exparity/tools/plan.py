@@ -68,15 +68,15 @@ def plan(
     examples = PlannedExamples(experiment)
     samples = planned_samples(experiment, examples)
     check_samples(samples, experiment.config.statistics.alpha)
-    known = _finished_in(Path(experiment.results), sources)
-    finished = [*chain.from_iterable(known.values())]
+    finished_by_folder = _finished_in(Path(experiment.results), sources)
+    finished = [*chain.from_iterable(finished_by_folder.values())]
     kind = device or _device(experiment, finished)
     jobs = estimated(planned_jobs(experiment, examples), finished, kind)
     *stages, total = totals(jobs)
     n_tests = len([*experiment.tests()])
     n_compare = sum(job.stage == "compare" for job in jobs)
     say(f"{words}: {total.jobs:,} jobs, {total.finished:,} of them finished")
-    _say_sources(known)
+    _say_sources(finished_by_folder)
     say(f"\n{table([*stages, total])}")
     counted = f"{total.jobs + N_OTHER_JOBS:,}"
     say(f"Snakemake says {counted}: it counts its rules cost, report and all as well")
@@ -106,9 +106,9 @@ def _finished_in(results: Path, sources: Sequence[Path]) -> dict[Path, list[JobC
     return {folder: read_finished(folder) for folder in (results, *sources)}
 
 
-def _say_sources(known: Mapping[Path, Sequence[JobCost]]) -> None:
+def _say_sources(finished_by_folder: Mapping[Path, Sequence[JobCost]]) -> None:
     """Say how many finished jobs of each folder the estimate is from."""
-    for folder, folder_jobs in known.items():
+    for folder, folder_jobs in finished_by_folder.items():
         if folder_jobs:
             say(f"from {len(folder_jobs):,} finished jobs in {folder}")
 

@@ -80,9 +80,9 @@ def show(
     if not verdicts and not means:
         raise InputError(f"{results}: there are no verdicts yet; run the experiment first")
     for kind, ids in zip(_KINDS, (dataset, model, method, metric), strict=True):
-        known = {getattr(row, kind) for row in (*verdicts, *means)} - {""}
+        ids_shown = {getattr(row, kind) for row in (*verdicts, *means)} - {""}
         for name in ids:
-            require_known(name, known, f"there is no {kind} '{name}' in the results shown")
+            require_known(name, ids_shown, f"there is no {kind} '{name}' in the results shown")
         if ids:
             verdicts = [row for row in verdicts if getattr(row, kind) in ("", *ids)]
             means = [line for line in means if getattr(line, kind) in ids]

@@ -250,10 +250,12 @@ def _tell(refusal: str) -> None:
     print(f"exparity: jobs start anew, which takes seconds each: {refusal}", file=sys.stderr)
 
 
-def _has_own_code(known: set[str]) -> bool:
+def _has_own_code(modules_before: set[str]) -> bool:
     """Return whether this process has imported more than installed packages."""
     places = (str(Path(exparity.__file__).parent), sys.prefix, sys.base_prefix)
-    files = (getattr(sys.modules[name], "__file__", None) for name in sys.modules.keys() - known)
+    files = (
+        getattr(sys.modules[name], "__file__", None) for name in sys.modules.keys() - modules_before
+    )
     return any(file and not file.startswith(places) for file in files)
 
 

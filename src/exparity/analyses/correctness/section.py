@@ -40,8 +40,8 @@ def _table(rows: Sequence[Row]) -> dict[str, Any]:
     means = {key[:2]: level["mean"] for key, level in levels.items() if key[2:] == ("correct", "")}
 
     def over_models(method: str) -> float:
-        known = [m for (_, name), m in means.items() if name == method and m is not None]
-        return mean_and_sd(known)[0] or 0.0
+        model_means = [m for (_, name), m in means.items() if name == method and m is not None]
+        return mean_and_sd(model_means)[0] or 0.0
 
     methods = dict.fromkeys(method for _, method in means)
     return {

@@ -95,13 +95,13 @@ def word_associations(
     n_texts = values.getnnz(axis=0).tolist()
     # A word with the same value everywhere varies by rounding alone.
     varies = (values.max(axis=0) - values.min(axis=0)).toarray()[0] > 1e-12
-    known = [
+    marked_texts = [
         (t, r)
         for t, r in zip(lowered, rationales or (), strict=rationales is not None)
         if r is not None
     ]
-    counts = Counter(word for text, _ in known for word in text)
-    marked = Counter(w for pair in known for w, mark in zip(*pair, strict=True) if mark)
+    counts = Counter(word for text, _ in marked_texts for word in text)
+    marked = Counter(w for pair in marked_texts for w, mark in zip(*pair, strict=True) if mark)
     for c, class_name in enumerate(classes):
         with np.errstate(all="ignore"):  # a class of all texts, or of none
             r = r_regression(values, np.equal(labels, c), force_finite=False)

@@ -78,8 +78,8 @@ def shares_of(rows: Sequence[Row], registered: str) -> list[CooccurrenceShare]:
     """Return the co-occurrences of a dataset by split and group, with the published share."""
     measured = records(_Measured, rows)
     by_place = {(row.quantity, row.split, row.group): row for row in measured}
-    known = load_study("gecobench2024").values.get(Key(registered, metric="bias_c"))
-    published = {("all", _PUBLISHED_GROUP): known.mean if known else None}
+    published_value = load_study("gecobench2024").values.get(Key(registered, metric="bias_c"))
+    published = {("all", _PUBLISHED_GROUP): published_value.mean if published_value else None}
     return [
         CooccurrenceShare(
             row.dataset,

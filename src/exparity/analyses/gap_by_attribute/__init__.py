@@ -59,8 +59,8 @@ def _job_options(
         )
     _check_edges(edges)
     for dataset in datasets or ():
-        known = list(experiment.datasets)
-        require_known(dataset, known, f"{_WHERE}.datasets: no dataset '{dataset}' here")
+        config_datasets = list(experiment.datasets)
+        require_known(dataset, config_datasets, f"{_WHERE}.datasets: no dataset '{dataset}' here")
     if datasets and ids.dataset not in datasets:
         return None
     return {"attribute": attribute, "edges": list(edges)}
@@ -157,11 +157,11 @@ def _values(prepared: PreparedData, attribute: str, path: Path) -> dict[str, flo
                 f"'{written}', and not a number; name another in {_WHERE}.attribute"
             ) from None
     if all(math.isnan(value) for value in values.values()):
-        known = sorted({name for example in prepared.examples for name in example.attributes})
+        attributes = sorted({name for example in prepared.examples for name in example.attributes})
         raise InputError(
             f"{path}: no test example has the attribute '{attribute}' (there are: "
-            f"{', '.join(known) or 'none'}); name another in {_WHERE}.attribute, or the datasets "
-            f"that have it in {_WHERE}.datasets"
+            f"{', '.join(attributes) or 'none'}); name another in {_WHERE}.attribute, or the "
+            f"datasets that have it in {_WHERE}.datasets"
         )
     return values
 

@@ -136,7 +136,7 @@ def mlm_score_cell(
         passes=_PASSES,
         load=partial(load_masked_lm, checkpoint, original, revision, machine),
         doing="asking for masked words",
-        known=prepared.compared,
+        facts=prepared.compared,
     )
     run(job, chosen, lambda rest: lambda part: (_rows(rest.model, part), {}))
 

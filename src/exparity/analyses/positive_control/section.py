@@ -115,9 +115,9 @@ def _least(planted: Sequence[_Planted], level: float) -> list[tuple[str, float |
 
 def _sentence(least: Sequence[tuple[str, float | None]]) -> str:
     """Say what is found in each group alike, or what is not."""
-    known = [share for _, share in least if share is not None]
-    largest = "" if not known else f"{100 * max(known):.0f} %"
-    if len(known) == len(least):
+    shares = [share for _, share in least if share is not None]
+    largest = "" if not shares else f"{100 * max(shares):.0f} %"
+    if len(shares) == len(least):
         return (
             f"A worsening of {largest} planted in one group's explanations would have been found."
         )
@@ -126,7 +126,7 @@ def _sentence(least: Sequence[tuple[str, float | None]]) -> str:
         f"Not even a worsening of {100 * max(SHARES):.0f} % planted in the explanations of {blind} "
         "texts would have been found"
     )
-    if known:
+    if shares:
         seen = joined([f"{group} texts" for group, share in least if share is not None])
         return f"{sentence}; one of {largest} in those of {seen} would have been."
     return f"{sentence}."

@@ -65,9 +65,12 @@ def _terms_on(experiment: ExperimentView, dataset: str, terms: Sequence[str]) ->
     """Return the terms that a dataset has; refuse one that no dataset has."""
     groups_of = {name: experiment.datasets[name].known_groups for name in experiment.generators}
     if all(groups_of.values()):
-        known = [ALL_GROUPS, *dict.fromkeys(g for groups in groups_of.values() for g in groups)]
+        allowed_terms = [
+            ALL_GROUPS,
+            *dict.fromkeys(g for groups in groups_of.values() for g in groups),
+        ]
         for term in terms:
-            require_known(term, known, f"{_WHERE}.terms: no dataset has a group '{term}'")
+            require_known(term, allowed_terms, f"{_WHERE}.terms: no dataset has a group '{term}'")
     groups = groups_of[dataset]
     return [term for term in terms if not groups or term in (ALL_GROUPS, *groups)]
 
@@ -123,8 +126,10 @@ def term_weight_probe(
     words = group_words(changes, prepared.groups)
     scaled_words = {ALL_GROUPS: frozenset[str]().union(*words.values()), **words}
     for term in terms:
-        known = (ALL_GROUPS, *prepared.groups)
-        require_known(term, known, f"{_WHERE}.terms: no group '{term}' in {prepared.dataset}")
+        allowed_terms = (ALL_GROUPS, *prepared.groups)
+        require_known(
+            term, allowed_terms, f"{_WHERE}.terms: no group '{term}' in {prepared.dataset}"
+        )
     training_set = replace(TrainingSet.of(prepared, 0.0, _SEED), counterfactuals=versions_of)
     test = prepared.split("test")
     changed = [(i, version) for i, example in enumerate(test) for version in versions_of(example)]
@@ -138,8 +143,8 @@ def term_weight_probe(
             predicted = predict(scaled_words[term], weight)
             for gap in gaps_of(*predicted, confidence=DEFAULTS.confidence):
                 rows.append({**scale, **{name: getattr(gap, name) for name in _COLUMNS}})
-    words_by_group = {group: sorted(known) for group, known in words.items()}
-    log.info("words of the groups: %s", {group: len(known) for group, known in words.items()})
+    words_by_group = {group: sorted(names) for group, names in words.items()}
+    log.info("words of the groups: %s", {group: len(names) for group, names in words.items()})
     facts = {**prepared.compared, "labels": list(prepared.labels), "words": words_by_group}
     return StageResult(rows, {"dataset": prepared.dataset}, facts)
 
@@ -188,10 +193,10 @@ def _versions(
     """Read the counterfactuals of every example, by its id and group."""
     table, metadata = read_artefact(path, "counterfactuals")
     require_same_cell((data, {"dataset": prepared.dataset}), (path, metadata.ids))
-    known = Lookup(data, "example", ((e.example_id, e) for e in prepared.examples))
+    examples = Lookup(data, "example", ((e.example_id, e) for e in prepared.examples))
     versions: dict[tuple[str, str], list[Example]] = defaultdict(list)
     for row in records(Counterfactual, table):
-        original = known[row.example_id]
+        original = examples[row.example_id]
         version = replace(original, words=tuple(row.words), group=row.group_to)
         versions[original.example_id, original.group].append(version)
     return versions

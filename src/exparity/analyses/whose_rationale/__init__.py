@@ -258,11 +258,11 @@ def _levels(cell: _Cell, rated: RatedTexts, settings: Statistics) -> Iterator[Ro
     """Yield the level of each group, of each attribute and of all of them."""
     values = _values(cell, rated)
     n_words, n_marked = rated.marked
-    known = np.isfinite(cell.scores).all(axis=0)
+    is_scored = np.isfinite(cell.scores).all(axis=0)
     seen = set()
     for sides in rated.comparisons():
         for name, in_group in zip(sides.names, (sides.first, sides.second), strict=True):
-            chosen = in_group & known
+            chosen = in_group & is_scored
             if (sides.compared, name) in seen or not chosen.any():
                 continue
             seen.add((sides.compared, name))

@@ -164,9 +164,9 @@ class LabelWords(Head):
                 answers = _of_vocabulary(self.model, hidden[rows, last])
                 losses = cross_entropy(answers, ids[labels], reduction="none")
                 if scratch:
-                    known = attention_mask[:, 1:].bool()
-                    words = _of_vocabulary(self.model, hidden[:, :-1])[known]
-                    token_losses = cross_entropy(words, input_ids[:, 1:][known])
+                    is_text = attention_mask[:, 1:].bool()
+                    words = _of_vocabulary(self.model, hidden[:, :-1])[is_text]
+                    token_losses = cross_entropy(words, input_ids[:, 1:][is_text])
                     losses = losses + token_losses
                 output = SequenceClassifierOutput(loss=losses.mean(), logits=answers[:, ids])
                 output["losses"] = losses

@@ -194,14 +194,14 @@ def _more_of(study: Study, undecided: Sequence[VerdictRow], n_judged: int, is_pa
         else row.detectable_with_twice_the_texts
         for row in undecided
     ]
-    known = [least for least in twice if not math.isnan(least)]
+    detectable_gaps = [least for least in twice if not math.isnan(least)]
     shown = ""
     if study.one_training:
         least = detectable(undecided)
         if least == least:
             shown = f"; half of them could only show differences above {_sizes(least)}"
-    elif known:
-        size = _sizes(median(known))
+    elif detectable_gaps:
+        size = _sizes(median(detectable_gaps))
         shown = f"; with twice as many, half of these would show a difference of {size}"
     return f"Take {still}more {kind}: {len(undecided)} of {n_judged} results are open{shown}."
 

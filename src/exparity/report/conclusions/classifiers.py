@@ -119,11 +119,11 @@ def _is_clear(pairs: Sequence[ClassifierBias], group_a: str, group_b: str) -> bo
     The mean difference is at least :data:`_CLEAR`, and most trainings show one by themselves.
     """
     gaps = [row for row in pairs if {row.group, row.group_b} == {group_a, group_b}]
-    known = [row for row in gaps if not math.isnan(row.value)]
-    if not known or abs(fmean(row.value for row in known)) < _CLEAR:
+    defined = [row for row in gaps if not math.isnan(row.value)]
+    if not defined or abs(fmean(row.value for row in defined)) < _CLEAR:
         return False
-    shown = [row for row in known if row.ci_low > 0 or row.ci_high < 0]
-    return 2 * len(shown) > len(known)
+    shown = [row for row in defined if row.ci_low > 0 or row.ci_high < 0]
+    return 2 * len(shown) > len(defined)
 
 
 def _surer_of(rows: Sequence[VerdictRow], threshold: float) -> str:

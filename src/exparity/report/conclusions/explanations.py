@@ -101,11 +101,11 @@ class Place:
 
     def _best_possible(self) -> Iterator[str]:
         """Yield how well the best explanation of either group would do, where it is known."""
-        known = [ceilings for row in self.rows if (ceilings := ceilings_of(row))]
-        if not known or any(ceilings != known[0] for ceilings in known):
+        all_ceilings = [ceilings for row in self.rows if (ceilings := ceilings_of(row))]
+        if not all_ceilings or any(ceilings != all_ceilings[0] for ceilings in all_ceilings):
             return  # methods explain other texts
-        best = joined([f"{ceiling:.2f} for {group}" for group, ceiling in known[0].items()])
-        harder = min(known[0], key=lambda group: known[0][group])
+        best = joined([f"{ceiling:.2f} for {group}" for group, ceiling in all_ceilings[0].items()])
+        harder = min(all_ceilings[0], key=lambda group: all_ceilings[0][group])
         differ = any(CEILINGS_DIFFER in row.flags for row in self.rows)
         why = f", since the classifier itself is harder to foresee on {harder} texts"
         yield f"the best possible is about {best}{why * differ}"

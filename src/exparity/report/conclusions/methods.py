@@ -21,8 +21,8 @@ def about_methods(context: Context) -> Answer:
     study = context.study
     rankings: list[Ranking] = context.found_by("ranking").get("rankings", [])
     if not rankings:
-        known = len(study.methods)
-        why = "One method was run" if known == 1 else "Methods were not compared"
+        n_methods = len(study.methods)
+        why = "One method was run" if n_methods == 1 else "Methods were not compared"
         return Answer(f"{why}, so that none can be recommended.")
     conclusions = [
         (measure, _sentence(study, sentences, alike))

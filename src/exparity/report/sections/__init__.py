@@ -148,8 +148,8 @@ def _published(context: Context) -> Content | None:
 
 def _known_name(kind: str, name: str) -> str:
     """Return the name of a published dataset, method or metric, which may not be one of ours."""
-    known = {"dataset": DATASETS.ids(), "method": METHODS.ids(), "metric": METRICS.ids()}
-    return display_name(kind, name, name) if name in known.get(kind, ()) else name
+    registered_ids = {"dataset": DATASETS.ids(), "method": METHODS.ids(), "metric": METRICS.ids()}
+    return display_name(kind, name, name) if name in registered_ids.get(kind, ()) else name
 
 
 def _published_gaps(context: Context) -> Content | None:

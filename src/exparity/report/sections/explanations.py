@@ -186,9 +186,9 @@ def _scores(
     context: Context, classifier: _Classifier, methods: Sequence[str], metrics: Sequence[str]
 ) -> dict[tuple[str, str], ExampleScores]:
     """Return the scores of each method and metric that there are."""
-    known = context.scores.examples
+    scores = context.scores.examples
     cells = {pair: (*classifier, *pair) for pair in product(methods, metrics)}
-    return {pair: known[ids] for pair, ids in cells.items() if ids in known}
+    return {pair: scores[ids] for pair, ids in cells.items() if ids in scores}
 
 
 def _ids_in(table: pa.Table | None) -> set[str]:
@@ -286,9 +286,9 @@ def _disparities(
         sd = shares.std()
         for name, members in sets.items():
             places = [cell.places.get(example) for example in members]
-            known = np.array([np.nan if i is None else cell.values[i] for i in places])
-            if np.isfinite(known).all():
-                values = shares_of(known, low, high)
+            set_scores = np.array([np.nan if i is None else cell.values[i] for i in places])
+            if np.isfinite(set_scores).all():
+                values = shares_of(set_scores, low, high)
                 far = np.ptp(values) if len(values) > 1 else abs(values[0] - mean)
                 differences[name].append(float(far / sd))
     return {name: float(np.mean(d)) if d else 0.0 for name, d in differences.items()}

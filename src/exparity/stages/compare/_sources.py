@@ -22,8 +22,8 @@ def divided(cells: Sequence[Cell], places: IntArray) -> list[Divided]:
     Empty where nothing is known of chance in some training.
     """
     trainings = [_divided(cell, places) for cell in cells]
-    known = [training for training in trainings if training is not None]
-    return known if len(known) == len(cells) else []
+    parts = [training for training in trainings if training is not None]
+    return parts if len(parts) == len(cells) else []
 
 
 def _divided(cell: Cell, places: IntArray) -> Divided | None:

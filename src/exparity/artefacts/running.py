@@ -40,12 +40,12 @@ def writes_result(*artefacts: str) -> Callable[[Callable[..., Any]], Callable[..
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         without_outputs = inspect.signature(function)
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        taken = list(without_outputs.parameters.values())
-        needed = sum(p.kind is kind and p.default is p.empty for p in taken)
-        taken[needed:needed] = [
+        all_parameters = list(without_outputs.parameters.values())
+        needed = sum(p.kind is kind and p.default is p.empty for p in all_parameters)
+        all_parameters[needed:needed] = [
             inspect.Parameter(name, kind, annotation=Output) for name in outputs
         ]
-        signature = without_outputs.replace(parameters=taken)
+        signature = without_outputs.replace(parameters=all_parameters)
 
         @wraps(function)
         def run(*arguments: Any, **options: Any) -> None:

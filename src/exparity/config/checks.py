@@ -70,8 +70,8 @@ def check_references(experiment: ResolvedConfig) -> None:
         for dataset in datasets or ():
             _require(dataset, config_ids["dataset"], f"{where}.datasets")
     for position, override in enumerate(experiment.overrides):
-        for key, wanted in override["match"].items():
-            for value in wanted if isinstance(wanted, list) else [wanted]:
+        for key, matched_ids in override["match"].items():
+            for value in matched_ids if isinstance(matched_ids, list) else [matched_ids]:
                 _require(value, config_ids[key], f"overrides[{position}].match.{key}")
 
 
@@ -102,11 +102,11 @@ def check_applies(experiment: ResolvedConfig) -> None:
     trained = dict.fromkeys(dataset for dataset, _ in experiment.pairs)
     for metric_id, metric in experiment.metrics.items():
         needs = metric.entry.facts.needs
-        wanted = [dataset for dataset in trained if metric.is_used_on(dataset)]
-        if wanted and all(needs in experiment.lacks[dataset] for dataset in wanted):
-            lack = experiment.lacks[wanted[0]][needs]
+        used_on = [dataset for dataset in trained if metric.is_used_on(dataset)]
+        if used_on and all(needs in experiment.lacks[dataset] for dataset in used_on):
+            lack = experiment.lacks[used_on[0]][needs]
             raise InputError(
-                f"metrics.{metric_id}: does not apply to '{wanted[0]}': {lack}; leave the metric "
+                f"metrics.{metric_id}: does not apply to '{used_on[0]}': {lack}; leave the metric "
                 "out"
             )
     for kind, other in _OTHER.items():
@@ -187,11 +187,11 @@ def check_functions(experiment: ResolvedConfig) -> None:
         for dataset, trained in experiment.pairs:
             if trained != model:
                 continue
-            wanted = _known_classes(experiment.datasets[dataset])
-            if wanted and list(wanted) != classes:
+            data_classes = _known_classes(experiment.datasets[dataset])
+            if data_classes and list(data_classes) != classes:
                 raise InputError(
                     f"models.{model}.classes: are {', '.join(classes)}, and those of dataset "
-                    f"'{dataset}' {', '.join(wanted)}; name them in the order of both"
+                    f"'{dataset}' {', '.join(data_classes)}; name them in the order of both"
                 )
     datasets = dict.fromkeys(dataset for dataset, model in experiment.pairs if model in functions)
     for block, registry in (("methods", METHODS), ("metrics", METRICS)):

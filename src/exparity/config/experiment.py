@@ -161,17 +161,17 @@ class Experiment(ResolvedConfig):
         packs = not self.config.engine.device.startswith("cuda")
         # With fp16, the same model in fp32 is held as well, and packed.
         bytes_of = {"fp32": 8, "bf16": 4, "fp16": 10} if packs else _BYTES
-        held = float(bytes_of["fp32"])
+        bytes_per_weight = float(bytes_of["fp32"])
         if stage == "finetune":
             training = self.training_of(ids)
             if training.epochs and training.lora is None:
-                held = _FULL_BYTES * (5 if training.patience else 4)
-            held *= self.processes(ids)
+                bytes_per_weight = _FULL_BYTES * (5 if training.patience else 4)
+            bytes_per_weight *= self.processes(ids)
         else:
-            held = float(bytes_of[self._precision(ids)])
+            bytes_per_weight = float(bytes_of[self._precision(ids)])
         if "metric" in ids:
-            held *= self.metrics[Ids(ids).metric].entry.facts.models
-        return max(least, math.ceil(_SLACK * held * weights / 1e6) + 3000)
+            bytes_per_weight *= self.metrics[Ids(ids).metric].entry.facts.models
+        return max(least, math.ceil(_SLACK * bytes_per_weight * weights / 1e6) + 3000)
 
     def table_memory_mb(self, ids: Cell, least: int) -> int:
         """Return ``least`` and the memory that reading the user's own tables takes, in MB."""
@@ -307,8 +307,10 @@ class Experiment(ResolvedConfig):
         entry = ANALYSES.get(name)
         values = {argument: inputs.get(argument, []) for argument in inputs_of(entry.function)}
         values |= zip(("output", *[*entry.facts.writes][1:]), outputs, strict=True)
-        taken = [_FROM_CELL[name] for name in arguments_of(entry.function) if name in _FROM_CELL]
-        values |= {flag: str(ids[level]) for flag, level in taken}
+        level_flags = [
+            _FROM_CELL[name] for name in arguments_of(entry.function) if name in _FROM_CELL
+        ]
+        values |= {flag: str(ids[level]) for flag, level in level_flags}
         flags = []
         for argument, value in values.items():
             flags.append(f"--{argument.replace('_', '-')}")

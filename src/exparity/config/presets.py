@@ -57,8 +57,8 @@ def _entry(name: str, settings: object, preset_entries: Mapping[str, object]) ->
 def matches(match: Mapping[str, object], cell: Mapping[str, object]) -> bool:
     """Return whether a cell has the ids that an override names; a list names several."""
     return all(
-        key in cell and cell[key] in (wanted if isinstance(wanted, list) else [wanted])
-        for key, wanted in match.items()
+        key in cell and cell[key] in (ids if isinstance(ids, list) else [ids])
+        for key, ids in match.items()
     )
 
 

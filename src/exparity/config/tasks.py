@@ -113,10 +113,10 @@ def up_to_date(experiment: Experiment, paths: Set[str]) -> set[str]:
     """Return the results that exist and were made from today's options and inputs."""
     current: set[str] = set()
     for task in tasks(experiment):
-        if wanted := paths & set(task.makes):
+        if made_here := paths & set(task.makes):
             counted = (identity(Path(path)) for path in task.counts)
             key = lineage(task.options(), counted)
-            current.update(path for path in wanted if recorded_lineage(Path(path)) == key)
+            current.update(path for path in made_here if recorded_lineage(Path(path)) == key)
     return current
 
 

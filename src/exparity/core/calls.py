@@ -136,16 +136,16 @@ def array_of(kind: type[bool | int | float], value: object, name: str) -> NDArra
     import numpy as np  # the command line must not wait for it
 
     items = value if hasattr(value, "__array__") else listed(value, name, _ARRAYS[kind])
-    wanted = np.dtype(kind)
+    dtype = np.dtype(kind)
     converted: NDArray[np.generic]
     try:
         array = unmasked(items)
         if array.ndim != 1 or array.dtype.kind not in "biufO":
             raise TypeError
-        if array.dtype == wanted:
+        if array.dtype == dtype:
             return array.copy()
         with np.errstate(invalid="ignore"):
-            converted = array.astype(wanted)
+            converted = array.astype(dtype)
         if kind is not float and not np.array_equal(converted, array):
             raise TypeError
     # torch says RuntimeError where a tensor has a gradient.
@@ -171,11 +171,13 @@ def uses_of(ids: object, block: str, all_ids: Sequence[str] | None = None) -> di
         return {name: _use_of(name, options, block) for name, options in ids.items()}
     if isinstance(ids, str):
         ids = all_ids if ids == "all" and all_ids is not None else [ids]
-    wanted = listed(ids, block, "ids")
-    if not all(isinstance(registered, str) for registered in wanted):
+    registered_ids = listed(ids, block, "ids")
+    if not all(isinstance(registered, str) for registered in registered_ids):
         all_of_them = "" if all_ids is None else ", or 'all'"
-        raise InputError(f"{block} must be ids, options by id{all_of_them}, not {shown(wanted)}")
-    return {registered: Use(registered, {}) for registered in wanted}
+        raise InputError(
+            f"{block} must be ids, options by id{all_of_them}, not {shown(registered_ids)}"
+        )
+    return {registered: Use(registered, {}) for registered in registered_ids}
 
 
 def _use_of(name: str, options: Mapping[str, object], block: str) -> Use:

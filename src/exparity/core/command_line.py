@@ -353,8 +353,10 @@ class Call:
 
     def overrides(self) -> bool:
         """Return whether a flag replaces an option or adds to one."""
-        held = self.options or {}
-        return any(name in held or self.command.arguments[name].is_block for name in self.flags)
+        option_names = self.options or {}
+        return any(
+            name in option_names or self.command.arguments[name].is_block for name in self.flags
+        )
 
     @cached_property
     def keywords(self) -> dict[str, Any]:

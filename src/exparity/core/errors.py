@@ -125,9 +125,9 @@ def did_you_mean(name: str, known_names: Iterable[str]) -> str:
     """Return a clause such as ``did you mean 'lime'?`` or ``known: gini, sparsity``."""
     names = sorted(known_names)
     alike = {name.lower().replace("-", "_"): name for name in names}
-    wanted = name.lower().replace("-", "_")
-    near = difflib.get_close_matches(wanted, alike, n=2, cutoff=0.6)
-    near = near or sorted((n for n in alike if _abbreviates(wanted, n)), key=len)[:2]
+    plain_name = name.lower().replace("-", "_")
+    near = difflib.get_close_matches(plain_name, alike, n=2, cutoff=0.6)
+    near = near or sorted((n for n in alike if _abbreviates(plain_name, n)), key=len)[:2]
     if near:
         return "did you mean " + " or ".join(f"'{brief(alike[n])}'" for n in near) + "?"
     return "known: " + (name_list(names) or "none")

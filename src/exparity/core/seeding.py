@@ -56,8 +56,8 @@ class GlobalDraws:
         import torch
 
         # A process that computes on the CPU takes no memory of a GPU.
-        taken = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
-        devices = range(torch.cuda.device_count()) if taken else ()
+        uses_gpu = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+        devices = range(torch.cuda.device_count()) if uses_gpu else ()
         before = np.random.get_state()  # noqa: NPY002
         with torch.random.fork_rng(devices):
             self._continue()

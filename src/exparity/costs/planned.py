@@ -42,8 +42,8 @@ def planned_jobs(experiment: Experiment, examples: PlannedExamples) -> Iterator[
             output = layout.path_of(artefact, ids)
             use = experiment.metrics[ids.metric].entry.id if "metric" in ids else ""
             n_examples = _n_examples(experiment, stage, ids, examples)
-            there = (results / output).is_file()
-            yield JobCost(stage, ids, n_examples, there, output, runs_model(stage, use))
+            is_finished = (results / output).is_file()
+            yield JobCost(stage, ids, n_examples, is_finished, output, runs_model(stage, use))
 
 
 def _n_examples(

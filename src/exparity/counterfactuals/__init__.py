@@ -79,9 +79,9 @@ def counterfactuals_of(
                 other = entry.function(example, group, data, **options)
             if other is None:
                 continue
-            wanted = (example.example_id, example.label, group)
+            expected = (example.example_id, example.label, group)
             returned = isinstance(other, Example) and (other.example_id, other.label, other.group)
-            if returned != wanted:
+            if returned != expected:
                 raise ExparityError(
                     f"counterfactual generator {use}: must return the example with its id and "
                     "label, other words and the group that was asked for, or None"

@@ -127,15 +127,15 @@ class Dealer:
         self._rng = rng
         self._decks: dict[str, list[int]] = defaultdict(list)
 
-    def deal(self, name: str, size: int, taken: set[int]) -> int:
+    def deal(self, name: str, size: int, dealt: set[int]) -> int:
         deck = self._decks[name]
         for place in range(len(deck) - 1, -1, -1):
-            if deck[place] not in taken:
+            if deck[place] not in dealt:
                 return deck.pop(place)
         fresh = list(range(size))
         self._rng.shuffle(fresh)
         deck[:0] = fresh
-        return self.deal(name, size, taken)
+        return self.deal(name, size, dealt)
 
 
 def generate_pairs(
@@ -193,14 +193,14 @@ def split_templates(
     kinds = dict.fromkeys(template.kind for template in templates)
     shuffled = list(templates)
     rng.shuffle(shuffled)
-    wanted = max(_MIN_TEST_TEMPLATES, round(test_share * len(shuffled)))
+    n_test = max(_MIN_TEST_TEMPLATES, round(test_share * len(shuffled)))
     supply = Counter(feature for t in shuffled for feature in t.features())
     # One template of each kind goes first, so that the smallest test split covers all.
     leaders = [next(t for t in shuffled if t.kind == kind) for kind in kinds]
     test: list[Template] = []
     for template in [*leaders, *(t for t in shuffled if t not in leaders)]:
         spare = all(supply[feature] > 1 for feature in template.features())
-        if spare and len(test) < wanted:
+        if spare and len(test) < n_test:
             test.append(template)
             supply.subtract(template.features())
     return [t for t in shuffled if t not in test], test
@@ -218,7 +218,7 @@ def new_filling(
     """
     while True:
         filling: dict[str, tuple[str, str]] = {}
-        taken: dict[str, set[int]] = defaultdict(set)
+        dealt: dict[str, set[int]] = defaultdict(set)
         for key, person, name, _ in template.parts:
             if name in ("", "a") or key in filling:
                 continue
@@ -228,10 +228,10 @@ def new_filling(
             if name in MIXED:
                 name = MIXED[name][dealer.deal(name, len(MIXED[name]), set())]
             entries = lists[name]
-            filling[key] = entries[dealer.deal(name, len(entries), taken[name])]
+            filling[key] = entries[dealer.deal(name, len(entries), dealt[name])]
             # Entries with the same last word: repeated ones, and titles before the same surname.
             last = filling[key][0].split()[-1]
-            taken[name].update(i for i, (male, _) in enumerate(entries) if male.split()[-1] == last)
+            dealt[name].update(i for i, (male, _) in enumerate(entries) if male.split()[-1] == last)
         # The all-male reading stands for every other one: the lexicon pairs words one to one.
         reading = reading_of(template, filling, 0, dict.fromkeys(template.persons(), 0))
         if reading not in seen:

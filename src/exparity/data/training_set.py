@@ -74,8 +74,8 @@ class TrainingSet:
         held_out = [example for example in train if VALIDATES in example.attributes]
         if not held_out and validation_share:
             held_out = sample(train, round(validation_share * len(train)))
-        held = {example.example_id for example in held_out}
-        examples = [example for example in train if example.example_id not in held]
+        held_out_ids = {example.example_id for example in held_out}
+        examples = [example for example in train if example.example_id not in held_out_ids]
         weights = np.ones(len(examples))
         validating = held_out if validation_share else []
         return cls(data.dataset, data.groups, data.labels, examples, weights, validating, seed)

@@ -41,9 +41,9 @@ def resampling(
         warn_of_empty_cells(training_set, cells, f"{message} equally large")
         for (label, group), members in cells.items():
             sizes = [len(others) for (other, _), others in cells.items() if other == label]
-            wanted = min(sizes) if mode == "under" else max(sizes)
+            size = min(sizes) if mode == "under" else max(sizes)
             order = shuffled_positions(training_set, members)
             draws = training_set.generator("repeat", label, group, int(counterfactual))
-            repeats = draws.integers(len(order), size=max(0, wanted - len(order)))
-            kept += order[:wanted] + [order[index] for index in repeats]
+            repeats = draws.integers(len(order), size=max(0, size - len(order)))
+            kept += order[:size] + [order[index] for index in repeats]
     return training_set.take(sorted(kept))

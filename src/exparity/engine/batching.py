@@ -47,12 +47,12 @@ class MemoryBound:
         before = torch.cuda.memory_allocated(self.gpu)
         torch.cuda.reset_peak_memory_stats(self.gpu)
         result = run()
-        taken = torch.cuda.max_memory_allocated(self.gpu) - before
+        used = torch.cuda.max_memory_allocated(self.gpu) - before
         # What torch keeps for later is as good as free.
         kept = torch.cuda.memory_reserved(self.gpu) - torch.cuda.memory_allocated(self.gpu)
         free = torch.cuda.mem_get_info(self.gpu)[0] + kept
         self.width = width
-        self.tokens = max(1, int(_SHARE * free * tokens / max(1, taken)))
+        self.tokens = max(1, int(_SHARE * free * tokens / max(1, used)))
         return result
 
 

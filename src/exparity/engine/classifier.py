@@ -610,8 +610,8 @@ class Classifier(TokenEmbeddings):
                 inputs.requires_grad_(True)
                 with torch.enable_grad():
                     logits = self.logits(inputs, sizes)
-                    wanted = torch.as_tensor(targets[batch], device=self.device)
-                    gradients = _gradient(objective(logits, wanted).sum(), inputs)
+                    batch_targets = torch.as_tensor(targets[batch], device=self.device)
+                    gradients = _gradient(objective(logits, batch_targets).sum(), inputs)
             values = logits.detach().cpu().numpy()
             return [
                 (position, gradients[place, :size], values[place])

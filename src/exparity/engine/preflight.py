@@ -132,9 +132,9 @@ def _plain(
     if prompted or (ids_are_given and not torch.equal(inputs["input_ids"], indices)):
         inputs = {"input_ids": indices, "attention_mask": torch.ones_like(indices)}
         inputs |= {"token_type_ids": types} if types.any() else {}
-    taken = signature(model.forward).parameters
-    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values()):
-        inputs = {key: value for key, value in inputs.items() if key in taken}
+    parameters = signature(model.forward).parameters
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        inputs = {key: value for key, value in inputs.items() if key in parameters}
     inputs = {key: value.to(classifier.device) for key, value in inputs.items()}
     with in_evaluation(model), without_gradients(model):
         logits = classifier.head.plain_logits(model, **inputs)

@@ -487,17 +487,17 @@ def _column_of(explained: ShapRow, target: int, classes: Sequence[str]) -> int:
     if len(names) > 1 and getattr(explained.values, "ndim", None) == 1:
         return target  # one column, and names of all
     columns = [name.casefold() for name in names]
-    wanted = classes[target].casefold()
+    column_name = classes[target].casefold()
     numbers = [_COUNTED.fullmatch(name) for name in names]
     if all(numbers) and not {*columns} & {name.casefold() for name in classes}:
         columns = [number[1] for number in numbers if number]
-        wanted = str(target)
-    if columns.count(wanted) != 1:
+        column_name = str(target)
+    if columns.count(column_name) != 1:
         raise InputError(
             f"explained is of the outputs {', '.join(names)}, and the class to take is "
             f"'{classes[target]}'; name the model's classes in explainer(..., output_names=[...])"
         )
-    return columns.index(wanted)
+    return columns.index(column_name)
 
 
 def shaded_words(explanation: Explanation) -> dict[str, object]:

@@ -29,9 +29,9 @@ def of_words(encoding: Encoding, scores: FloatArray) -> FloatArray:
             "for each, and the text as a list where words have blanks or marks of their own"
         )
     with_tokens = owners_of_words(encoding, n_words)
-    held = np.zeros(n_words)
-    np.add.at(held, with_tokens, scores[: len(with_tokens)])
-    return shared(owners, held)
+    token_shares = np.zeros(n_words)
+    np.add.at(token_shares, with_tokens, scores[: len(with_tokens)])
+    return shared(owners, token_shares)
 
 
 def owners_of_words(encoding: Encoding, n_words: int) -> IntArray:

@@ -36,7 +36,9 @@ def hold(path: Path, what: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("a+", encoding="utf-8", errors="replace")
-        again = any(os.path.sameopenfile(file.fileno(), held.fileno()) for held in _held)
+        again = any(
+            os.path.sameopenfile(file.fileno(), locked_file.fileno()) for locked_file in _held
+        )
         _held.append(file)
         if again:
             return

@@ -326,11 +326,11 @@ def _scores(
     if not entry.facts.model_free and _versions(batch) != versions:
         raise ExparityError(f"method {entry.id}: writes to its inputs; copy them first")
     shapes = [s.shape for s in scores]
-    wanted = [(length,) for length in batch.lengths]
-    if shapes != wanted:
+    expected_shapes = [(length,) for length in batch.lengths]
+    if shapes != expected_shapes:
         raise ExparityError(
             f"method {entry.id}: must return one score per token of every text, special tokens "
-            f"included: arrays of the shapes {shown(wanted)}, not {shown(shapes)}"
+            f"included: arrays of the shapes {shown(expected_shapes)}, not {shown(shapes)}"
         )
     if any(s.dtype.kind not in "biuf" or not np.isfinite(s).all() for s in scores):
         raise ExparityError(f"method {entry.id}: gives scores that are not finite real numbers")

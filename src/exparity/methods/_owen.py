@@ -265,8 +265,8 @@ class _KnownOutputs:
 
         Where one of them has not run yet, those for ``later`` run with it.
         """
-        wanted = [mask | self._always for mask in masks]
-        new = self._unknown(wanted)
+        padded_masks = [mask | self._always for mask in masks]
+        new = self._unknown(padded_masks)
         if new:
             new |= self._unknown(mask | self._always for mask in later)
             answers = yield np.stack(list(new.values()))  # (v, m, c)
@@ -274,7 +274,7 @@ class _KnownOutputs:
             target_answers = answers[versions, :, self._targets].T
             outputs = np.hstack([answers[0], target_answers])
             self._known.update(zip(new, outputs, strict=True))
-        return [self._known[mask.tobytes()] for mask in wanted]
+        return [self._known[mask.tobytes()] for mask in padded_masks]
 
     def _unknown(self, masks: Iterable[BoolArray]) -> dict[bytes, BoolArray]:
         """Return the masks that have not run, each once."""

@@ -159,7 +159,7 @@ class MetricBatch:
         for index, text_sets in enumerate(sets):
             mask = self.content_masks[index]
             sequences += [
-                self.left(index, taken | ~mask if keep else ~taken) for taken in text_sets
+                self.left(index, is_taken | ~mask if keep else ~is_taken) for is_taken in text_sets
             ]
             owners += [index] * len(text_sets)
         probability, log_odds = self.target_outputs(sequences, owners)
@@ -167,7 +167,7 @@ class MetricBatch:
         start = len(self)
         for index, text_sets in enumerate(sets):
             steps = slice(start, start := start + len(text_sets))
-            sizes = np.array([taken.sum() for taken in text_sets], dtype=np.int64)
+            sizes = np.array([is_taken.sum() for is_taken in text_sets], dtype=np.int64)
             falls.append(
                 Falls(
                     sizes,

@@ -144,7 +144,7 @@ def _learned(
 
     shares = weights[:, None] / weights.sum()
     penalty = 1 / (_INVERSE_PENALTY * weights.sum())
-    wanted = shares * np.eye(n_classes)[places]
+    target_shares = shares * np.eye(n_classes)[places]
     by_word = presence.T
     first = int(n_classes == 2)
     form = presence.shape[1] + 1, n_classes - first
@@ -156,8 +156,8 @@ def _learned(
         logits -= logits.max(axis=1, keepdims=True)
         odds = np.exp(logits)
         sums = odds.sum(axis=1, keepdims=True)
-        loss = float((shares * np.log(sums)).sum() - (wanted * logits).sum())
-        errors = (odds * (shares / sums) - wanted)[:, first:]
+        loss = float((shares * np.log(sums)).sum() - (target_shares * logits).sum())
+        errors = (odds * (shares / sums) - target_shares)[:, first:]
         gradient = np.empty(form)
         gradient[:-1] = by_word @ errors + penalty * free[:-1]
         gradient[-1] = errors.sum(axis=0)

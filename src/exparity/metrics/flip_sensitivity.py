@@ -116,10 +116,10 @@ def _searches(batch: MetricBatch, max_tokens: int) -> tuple[IntArray, list[BoolA
             continue
         ranked = descending(np.abs(scores), mask)
         for size in range(1, min(max_tokens, len(ranked)) + 1):
-            taken = np.zeros(len(scores), dtype=bool)
-            taken[ranked[:size]] = True
+            may_move = np.zeros(len(scores), dtype=bool)
+            may_move[ranked[:size]] = True
             owners.append(index)
-            free.append(taken)
+            free.append(may_move)
     return np.array(owners, dtype=np.int64), free
 
 

@@ -45,9 +45,9 @@ def reference_scores(batch: MetricBatch, keep: bool, stages: int) -> list[FloatA
     def log_odds(questions: Sequence[tuple[int, BoolArray]]) -> FloatArray:
         sequences = []
         for index, left in questions:
-            taken = batch.content_masks[index].copy()
-            taken[places[index][left]] = False
-            sequences.append(batch.left(index, ~taken))
+            is_taken = batch.content_masks[index].copy()
+            is_taken[places[index][left]] = False
+            sequences.append(batch.left(index, ~is_taken))
         return batch.target_outputs(sequences, [index for index, _ in questions])[1]
 
     orders = best_orders(log_odds, list(map(len, places)), stages, keep)

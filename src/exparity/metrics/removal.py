@@ -50,9 +50,9 @@ def top_sets(scores: FloatArray, content_mask: BoolArray, steps: Steps) -> list[
         else:
             size = min(int((scores[ranked] > threshold).sum()), positive)
         if steps.average_over == "all" or (size and size != previous):
-            taken = np.zeros(len(scores), dtype=bool)
-            taken[ranked[:size]] = True
-            sets.append(taken)
+            is_taken = np.zeros(len(scores), dtype=bool)
+            is_taken[ranked[:size]] = True
+            sets.append(is_taken)
             previous = size
     return sets
 
@@ -61,7 +61,7 @@ def step_sizes(n_tokens: int, steps: Steps) -> list[int]:
     """Return how many of ``n_tokens`` with positive scores each step of fractions takes."""
     scores = np.arange(1.0, n_tokens + 1)
     all_tokens = np.ones(n_tokens, dtype=bool)
-    return [int(taken.sum()) for taken in top_sets(scores, all_tokens, steps)]
+    return [int(is_taken.sum()) for is_taken in top_sets(scores, all_tokens, steps)]
 
 
 def mean_drop(drops: FloatArray, step_mask: BoolArray) -> FloatArray:

@@ -54,8 +54,8 @@ class Frame(NamedTuple):
         end = getattr(model.config, "eos_token_id", None)
         ends = (n for n, token in enumerate(backwards) if token == end)
         types = None
-        taken = parameters_of(type(model).forward)
-        if typed and "token_type_ids" in encoded and "token_type_ids" in taken:
+        parameters = parameters_of(type(model).forward)
+        if typed and "token_type_ids" in encoded and "token_type_ids" in parameters:
             first = special.index(0) if 0 in special else len(ids)
             last = special[::-1].index(0) if 0 in special else 0
             token_types = encoded["token_type_ids"]
@@ -176,15 +176,15 @@ def _types(
 @contextlib.contextmanager
 def with_values(owner: object, values: Mapping[str, object]) -> Iterator[None]:
     """Within the context, attributes of an object have these values, unchecked."""
-    held = vars(owner)
-    before = {name: held[name] for name in values if name in held}
-    held.update(values)
+    attributes = vars(owner)
+    before = {name: attributes[name] for name in values if name in attributes}
+    attributes.update(values)
     try:
         yield
     finally:
         for name in values:
-            del held[name]
-        held.update(before)
+            del attributes[name]
+        attributes.update(before)
 
 
 @contextlib.contextmanager
@@ -218,13 +218,15 @@ def _answering(
         tables = [part for part in same if part.weight.shape == table.weight.shape]
 
     def answering(look_up: Callable[..., Any]) -> Callable[..., object]:
-        def forward(wanted: torch.Tensor, *more: object, **options: object) -> object:
-            is_batch = wanted.data_ptr() == ids.data_ptr() and wanted.shape == ids.shape
+        def forward(looked_up_ids: torch.Tensor, *more: object, **options: object) -> object:
+            is_batch = (
+                looked_up_ids.data_ptr() == ids.data_ptr() and looked_up_ids.shape == ids.shape
+            )
             if is_batch and isinstance(table, torch.nn.Embedding):
                 return embeddings.clone()  # some models write into what they get
-            answer = look_up(wanted.clamp(0, size - 1), *more, **options)
+            answer = look_up(looked_up_ids.clamp(0, size - 1), *more, **options)
             looked_up, *others = answer if isinstance(answer, tuple) else (answer,)
-            places = (wanted - size).to(rows.device)
+            places = (looked_up_ids - size).to(rows.device)
             in_batch = rows[places.clamp(min=0)].to(looked_up.device)
             result = torch.where((places >= 0).to(looked_up.device)[..., None], in_batch, looked_up)
             return (result, *others) if isinstance(answer, tuple) else result

@@ -115,5 +115,7 @@ class RemovalLimits:
 
 def _with_units(falls: Falls) -> Falls:
     """Return the falls of the steps that take some unit."""
-    taken = falls.sizes > 0
-    return Falls(falls.sizes[taken], falls.probability[..., taken], falls.log_odds[..., taken])
+    has_units = falls.sizes > 0
+    return Falls(
+        falls.sizes[has_units], falls.probability[..., has_units], falls.log_odds[..., has_units]
+    )

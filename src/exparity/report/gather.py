@@ -259,12 +259,12 @@ class Study:
         path = self.path(artefact, **ids)
         if not path.is_file():
             return []
-        wanted = pa.array(sorted(examples), pa.string())
+        example_ids = pa.array(sorted(examples), pa.string())
         rows: list[Record] = []
         with open_sealed(path) as file:
             check_schema(path, artefact, file.schema_arrow)
             for batch in file.iter_batches(_ROWS_AT_ONCE, use_threads=False):
-                chosen = batch.filter(is_in(batch.column("example_id"), wanted))
+                chosen = batch.filter(is_in(batch.column("example_id"), example_ids))
                 rows += records(kind, pa.Table.from_batches([chosen]))
         return rows
 
@@ -273,9 +273,9 @@ class Study:
         uses: Mapping[str, str] = getattr(self, f"{kind}s")
         names = {other: display_name(kind, use, other) for other, use in uses.items()}
         # Instances of one implementation would look the same, as would two plug-ins of one name.
-        taken = [name for other, name in names.items() if other != instance]
-        taken += names.keys() - {instance}
-        return instance if names[instance] in taken else names[instance]
+        other_names = [name for other, name in names.items() if other != instance]
+        other_names += names.keys() - {instance}
+        return instance if names[instance] in other_names else names[instance]
 
     def name(self, kind: str, instance: str) -> str:
         """Return the name of an instance in figures, with an arrow towards better values."""

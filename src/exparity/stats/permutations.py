@@ -109,7 +109,7 @@ def resampled_counts(
         kinds, return_index=True, return_inverse=True, return_counts=True
     )[1:]
     rows = np.isin(units, examples)
-    held = _indicator(cells[rows], kind[units[rows]], n_cells)
+    rows_of_kind = _indicator(cells[rows], kind[units[rows]], n_cells)
     m = len(kinds)
     counts = np.empty((repeats, n_cells), dtype=np.int64)
     for batch in batches(repeats, 12 * len(numbers)):
@@ -119,7 +119,7 @@ def resampled_counts(
         else:
             drawn = (kind[rng.integers(0, m, m)] for _ in range(size))
             times = np.stack([np.bincount(kinds, minlength=len(numbers)) for kinds in drawn])
-        counts[batch] = (held @ times.T.astype(np.float32)).T
+        counts[batch] = (rows_of_kind @ times.T.astype(np.float32)).T
     return counts
 
 
@@ -206,9 +206,9 @@ def bins_of_distance(
         expected = _expected_size(is_first[order], blocks[order])[kept]
         mass = np.cumsum(weights * expected)
         steps = (np.arange(most) + 0.5) / most * mass[-1]
-        taken, times = np.unique(np.searchsorted(mass, steps), return_counts=True)
-        weights = times * (mass[-1] / most) / expected[taken]
-        kept = kept[taken]
+        chosen, times = np.unique(np.searchsorted(mass, steps), return_counts=True)
+        weights = times * (mass[-1] / most) / expected[chosen]
+        kept = kept[chosen]
     cells = np.empty(len(values), dtype=np.int64)
     cells[order] = np.searchsorted(kept, np.arange(len(values)))
     return Distances(cells, weights)

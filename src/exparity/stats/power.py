@@ -58,13 +58,13 @@ def detectable_effect(errors: TwoErrors, *, alpha: float) -> FloatArray:
 
     error = errors.standard_error
     critical = critical_value(alpha, errors)
-    wanted = np.ravel(critical / error)
-    dof = np.full(len(wanted), np.nan)
-    is_finite = np.isfinite(wanted)
+    ratios = np.ravel(critical / error)
+    dof = np.full(len(ratios), np.nan)
+    is_finite = np.isfinite(ratios)
     # Two single degrees of freedom can exceed one: then t has one, and a larger error.
     ends = np.log(np.array([1.0, 1e9]))
     at_most, at_least = stdtrit(np.exp(ends), 1 - alpha / 2)
-    sought = np.clip(wanted[is_finite], at_least, at_most)
+    sought = np.clip(ratios[is_finite], at_least, at_most)
 
     def beyond(log_dof: FloatArray) -> FloatArray:
         return np.asarray(np.log(stdtrit(np.exp(log_dof), 1 - alpha / 2) / sought))

@@ -184,10 +184,10 @@ class _Comparison:
     def leverage(self) -> float:
         """By how much the squared residuals of single pairs fall short of their variance."""
         pairs = self.pairs
-        taken = 1 / np.bincount(pairs.texts)[pairs.texts]
-        taken = taken + (pairs.groups_within_texts**2).sum(axis=1)
+        shares = 1 / np.bincount(pairs.texts)[pairs.texts]
+        shares = shares + (pairs.groups_within_texts**2).sum(axis=1)
         squares = self.weights**2
-        left = float((squares * (1 - taken)).sum())
+        left = float((squares * (1 - shares)).sum())
         return float(squares.sum()) / left if left > 0 else np.inf
 
     def spread(self, values: FloatArray) -> _Spread:

@@ -104,14 +104,14 @@ class Limits:
         Raises:
             InputError: there are no limits of a step's size.
         """
-        taken = falls.sizes > 0
-        if not taken.any():
+        has_units = falls.sizes > 0
+        if not has_units.any():
             return NO_STEP
-        places = self._places(falls.sizes[taken])
+        places = self._places(falls.sizes[has_units])
         by_chance, by_reference = self._by_scale[scale]
         chance = by_chance[places].mean()
         reference = by_reference[places].mean()
-        explained = self._counted(falls, scale)[taken].mean()
+        explained = self._counted(falls, scale)[has_units].mean()
         sign = 1.0 if self.higher_is_better else -1.0
         return float(sign * (explained - chance)), float(sign * (reference - chance))
 

@@ -361,7 +361,7 @@ def _config(
         **prompts.blocks(table.dataset_ids),
         "methods": scope.method_block(is_function=audited.is_function),
         "metrics": scope.metric_block(has_rationale=has_rationale),
-        "analyses": {name: {} for name, wanted in analyses.items() if wanted},
+        "analyses": {name: {} for name, is_chosen in analyses.items() if is_chosen},
         "controls": scope.controls(),
         "engine": {"shortcuts": shortens, **machine},
         "report": {"figures": not scope.quick},

@@ -175,7 +175,7 @@ def _gap_or_none(gap: float) -> str:
 
 
 def trainings_text(
-    experiment: Experiment, samples: Sequence[PlannedSample], taken: Sequence[tuple[int, str]]
+    experiment: Experiment, samples: Sequence[PlannedSample], amounts: Sequence[tuple[int, str]]
 ) -> str:
     """Return tables, 80 columns wide at most, of what each number of trainings shows and takes."""
     threshold = experiment.config.statistics.threshold
@@ -196,7 +196,7 @@ def trainings_text(
         parts = ["One seed: nothing is said of other trainings; name more in `seeds`.", *parts]
     if not rows:
         parts = ["No groups of texts are tested: nothing is explained, or no dataset has any."]
-    jobs = [f"{n_jobs:,}" for n_jobs, _ in taken]
-    hours = [words for _, words in taken]
+    jobs = [f"{n_jobs:,}" for n_jobs, _ in amounts]
+    hours = [words for _, words in amounts]
     last = [["in all, trainings", *columns], ["jobs", *jobs], ["hours", *hours]]
     return "\n\n".join([*parts, aligned(last)])

@@ -121,12 +121,12 @@ def _hours_by_trainings(
     for n_trainings in planned_numbers(experiment):
         n_jobs, seconds = at_trainings(jobs, len(experiment.seeds), n_trainings)
         if total.unknown == total.jobs:
-            taken = "unknown"
+            words = "unknown"
         elif total.unknown:
-            taken = f"{hours(seconds)}+"
+            words = f"{hours(seconds)}+"
         else:
-            taken = hours(seconds)
-        amounts.append((n_jobs, taken))
+            words = hours(seconds)
+        amounts.append((n_jobs, words))
     return amounts
 
 

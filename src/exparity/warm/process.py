@@ -75,18 +75,18 @@ def request_of_job() -> dict[str, object]:
     }
 
 
-def take_over(wanted: Message, files: list[int], ignored: Sequence[int]) -> None:
+def take_over(settings: Message, files: list[int], ignored: Sequence[int]) -> None:
     """Give this process the settings of another, its standard files (no terminal), and signals."""
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
-    os.chdir(wanted["folder"])
-    for name in os.environ.keys() - wanted["environment"].keys():
+    os.chdir(settings["folder"])
+    for name in os.environ.keys() - settings["environment"].keys():
         if not read_by_imports(name):  # others were set by imports
             del os.environ[name]
-    os.environ.update(wanted["environment"])
-    sys.argv = wanted["argv"]
-    sys.path[:] = wanted["path"]
+    os.environ.update(settings["environment"])
+    sys.argv = settings["argv"]
+    sys.path[:] = settings["path"]
     for number in FORWARDED:
         usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
         signal.signal(number, signal.SIG_IGN if number in ignored else usual)

@@ -95,11 +95,11 @@ def _classifiers(study: Study) -> list[dict[str, Any]]:
                 continue
             is_of_class = measure in ("tpr", "tnr")  # of the positive class
             class_name = study.declared(dataset).classes[1] if is_of_class else ""
-            wanted = (dataset, model, measure, class_name)
+            ids = (dataset, model, measure, class_name)
             values = [
                 row.value
                 for row in study.bias
-                if (row.dataset, row.model, row.quantity, row.class_name) == wanted
+                if (row.dataset, row.model, row.quantity, row.class_name) == ids
                 and (measure == "apd" or not row.group)  # others are over all groups
             ]
             lines.append((name, mean_and_sd(values), theirs))

@@ -433,8 +433,8 @@ class _Trial:
         )
 
 
-def _of_seeds(values: FloatArray, seeds: Sequence[int], wanted: Sequence[int]) -> FloatArray:
+def _of_seeds(values: FloatArray, seeds: Sequence[int], chosen_seeds: Sequence[int]) -> FloatArray:
     """Return the rows of (s, n) values of the wanted seeds, NaN where there is none."""
     by_seed = dict(zip(seeds, values, strict=True))
     unknown = np.full(values.shape[1], np.nan)
-    return np.array([by_seed.get(seed, unknown) for seed in wanted])
+    return np.array([by_seed.get(seed, unknown) for seed in chosen_seeds])

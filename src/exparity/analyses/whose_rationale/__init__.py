@@ -161,8 +161,8 @@ def whose_rationale(
         "n_texts": len(set(rated.pairs.texts.tolist())),
         "n_raters": len(set(rated.pairs.raters.tolist())),
     }
-    further = {"rater_levels": levels, "rater_scores": scores}
-    return StageResult(rows, {"dataset": prepared.dataset}, facts, further=further)
+    other_rows = {"rater_levels": levels, "rater_scores": scores}
+    return StageResult(rows, {"dataset": prepared.dataset}, facts, further=other_rows)
 
 
 def _cells(

@@ -89,11 +89,14 @@ class LabelWords(Head):
         self, name: str, config: ClassifierConfig, labels: Sequence[str] | None = None
     ) -> None:
         """See :meth:`Head.require`."""
-        held = config.architectures or []
-        if held and not any(a.endswith(("ForCausalLM", "LMHeadModel")) for a in held):
+        architectures = config.architectures or []
+        if architectures and not any(
+            a.endswith(("ForCausalLM", "LMHeadModel")) for a in architectures
+        ):
             raise InputError(
-                f"checkpoint {name}: is not a causal language model (it holds {', '.join(held)}), "
-                "whose next word could name a class; take one, or head: sequence"
+                f"checkpoint {name}: is not a causal language model (it holds "
+                f"{', '.join(architectures)}), whose next word could name a class; take one, or "
+                "head: sequence"
             )
 
     def require_model(self, model: PreTrainedModel) -> None:

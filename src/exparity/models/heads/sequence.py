@@ -58,11 +58,11 @@ class SequenceHead(Head):
         """See :meth:`Head.require`."""
         architectures = config.architectures or []
         if not any(a.endswith("ForSequenceClassification") for a in architectures):
-            held = ", ".join(architectures) or "no architecture"
+            architecture_list = ", ".join(architectures) or "no architecture"
             raise InputError(
-                f"checkpoint {name}: is not a sequence classifier (it holds {held}); fine-tune it "
-                "first, or ask a language model with prompt= and words= (in a config: `head: "
-                "label_words` and `prompts`)"
+                f"checkpoint {name}: is not a sequence classifier (it holds {architecture_list}); "
+                "fine-tune it first, or ask a language model with prompt= and words= (in a config: "
+                "`head: label_words` and `prompts`)"
             )
         where = f"checkpoint {name}"
         _check_outputs(where, config)

@@ -184,8 +184,8 @@ def _about_open_cells(
 
 def _more_of(study: Study, undecided: Sequence[VerdictRow], n_judged: int, is_partly: bool) -> str:
     """Return whether more texts or more trainings would decide most of the open cells."""
-    wanted = Counter(map(needed, undecided))
-    what = "trainings" if wanted["trainings"] > wanted["texts"] else "texts"
+    needs = Counter(map(needed, undecided))
+    what = "trainings" if needs["trainings"] > needs["texts"] else "texts"
     still = "still " if is_partly and what == "texts" else ""
     kind = f"{study.run}s" if what == "trainings" else "texts"
     twice = [

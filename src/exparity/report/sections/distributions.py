@@ -38,11 +38,11 @@ def build(context: Context) -> Content | None:
 
 def _cell(by_seed: list[Distribution | None]) -> dict[str, object] | None:
     """Return the axis of a cell, and the numbers and the violins of each of its seeds."""
-    there = [distribution for distribution in by_seed if distribution is not None]
-    if not there:
+    scored = [distribution for distribution in by_seed if distribution is not None]
+    if not scored:
         return None
-    spreads = list(chain.from_iterable(distribution.spreads for distribution in there))
-    axis = violins_axis(spreads, len(there[0].spreads))
+    spreads = list(chain.from_iterable(distribution.spreads for distribution in scored))
+    axis = violins_axis(spreads, len(scored[0].spreads))
     return {
         "axis": axis.data() if axis else None,
         "seeds": [

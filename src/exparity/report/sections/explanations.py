@@ -176,10 +176,10 @@ def _sets_of(
     examples: Sequence[_Example], explained: Mapping[str, Collection[str]]
 ) -> dict[str, list[str]]:
     """Return the ids of each set with an explained example; all sets if nothing is explained."""
-    wanted = set().union(*explained.values()) or {example.example_id for example in examples}
+    explained_ids = set().union(*explained.values()) or {example.example_id for example in examples}
     by_set = grouped(examples, lambda example: example.set_name)
     sets = {name: [example.example_id for example in members] for name, members in by_set.items()}
-    return {name: ids for name, ids in sets.items() if not wanted.isdisjoint(ids)}
+    return {name: ids for name, ids in sets.items() if not explained_ids.isdisjoint(ids)}
 
 
 def _scores(

@@ -107,7 +107,7 @@ def test_parts_of_a_batch_give_its_gradients(data, tmp_path, weighted, rows):
     torch.manual_seed(0)
     model, tokenizer = build_model(MODEL, data.labels, [e.text for e in data.examples])
     tokenizer.model_max_length = 32
-    items = _encode(tokenizer, False, data.examples[:13])
+    items = _encode(tokenizer, data.examples[:13], typed=False)
     items = [item._replace(weight=1.0 + i * weighted) for i, item in enumerate(items)]
     gradients, losses = [], []
     for most in (None, rows):

@@ -66,8 +66,8 @@ def test_soft_metrics_equal_the_loop(classifier, sentences, metric, share):
 def test_a_fixed_share_is_kept_in_either_condition(scores, share, keep):
     """The mean is the share, the order of tokens stays, and what one keeps the other removes."""
     content = np.ones(len(scores), bool)
-    free = keep_probabilities(np.array(scores), content, keep)
-    fixed = keep_probabilities(np.array(scores), content, keep, share)
+    free = keep_probabilities(np.array(scores), content, keep=keep)
+    fixed = keep_probabilities(np.array(scores), content, keep=keep, retained_share=share)
     if np.isnan(free).any():
         assert np.isnan(fixed).all()
         return
@@ -75,7 +75,7 @@ def test_a_fixed_share_is_kept_in_either_condition(scores, share, keep):
     assert fixed.min() >= 0
     assert fixed.max() <= 1
     assert (np.diff(fixed[np.argsort(free)]) >= -1e-12).all()
-    other = keep_probabilities(np.array(scores), content, not keep, 1 - share)
+    other = keep_probabilities(np.array(scores), content, keep=not keep, retained_share=1 - share)
     np.testing.assert_allclose(other, 1 - fixed, atol=1e-9)
 
 

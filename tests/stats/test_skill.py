@@ -80,14 +80,20 @@ def together(each):
 
 def searched(p, n, keep=False, stages=10):
     (order,) = reference_orders(
-        lambda asked: np.array([log_odds(p(list(kept))) for _, kept in asked]), [n], stages, keep
+        lambda asked: np.array([log_odds(p(list(kept))) for _, kept in asked]),
+        [n],
+        stages,
+        keep=keep,
     )
     return order.tolist()
 
 
 def best(p, n, keep=False, stages=10):
     (order,) = best_orders(
-        lambda asked: np.array([log_odds(p(list(kept))) for _, kept in asked]), [n], stages, keep
+        lambda asked: np.array([log_odds(p(list(kept))) for _, kept in asked]),
+        [n],
+        stages,
+        keep=keep,
     )
     return order.tolist()
 

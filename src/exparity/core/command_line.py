@@ -126,7 +126,10 @@ class Argument:
 
     def add_to(self, parser: argparse.ArgumentParser, *, required: bool) -> None:
         """Add it to a parser."""
-        settings: dict[str, Any] = {"help": self._help(required), "default": self._default()}
+        settings: dict[str, Any] = {
+            "help": self._help(required=required),
+            "default": self._default(),
+        }
         if self.kind is bool:
             settings["action"] = argparse.BooleanOptionalAction
         else:
@@ -153,7 +156,7 @@ class Argument:
             return argparse.SUPPRESS
         return value == "1" if self.kind is bool else value
 
-    def _help(self, required: bool) -> str:
+    def _help(self, *, required: bool) -> str:
         text = self.help
         if self.is_block:
             text += "; repeat for several"

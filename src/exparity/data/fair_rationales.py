@@ -61,7 +61,7 @@ class _Answer:
         )
 
 
-def _answers(source: DataSource, corpus: Corpus, verify: bool) -> Iterator[_Answer]:
+def _answers(source: DataSource, corpus: Corpus, *, verify: bool) -> Iterator[_Answer]:
     """Yield the answers of a corpus."""
     columns = [field.name for field in fields(_Answer) if field.name != "where"]
     for where, row in csv_rows(source.find(FILES[corpus], verify=verify), columns):
@@ -77,7 +77,7 @@ def _markings(
     **others: object,
 ) -> Iterator[Marking]:
     """Yield what each rater marked."""
-    return (answer.marking for answer in _answers(source, corpus, verify))
+    return (answer.marking for answer in _answers(source, corpus, verify=verify))
 
 
 @dataset("fair_rationales", **_FACTS, markings=_markings)
@@ -103,7 +103,7 @@ def fair_rationales(
         One test example a marked sentence, of no group, with the label of the data. Of its
         rationale are the words that more than half of the raters marked who gave that label.
     """
-    by_text = grouped(_answers(source, corpus, verify), lambda answer: answer.text_id)
+    by_text = grouped(_answers(source, corpus, verify=verify), lambda answer: answer.text_id)
     tests = [_example(answers) for answers in by_text.values()]
     test_letters = {_letters(example.text) for example in tests}
     training = [

@@ -47,7 +47,7 @@ class DataSource:
     folder: Path
     download: bool = True
 
-    def __init__(self, folder: str | Path, download: bool = True) -> None:
+    def __init__(self, folder: str | Path, *, download: bool = True) -> None:
         object.__setattr__(self, "folder", Path(folder))
         object.__setattr__(self, "download", download)
 

@@ -171,7 +171,7 @@ def own_table(
     rows = _rows_of(files, columns, by, path)
     declared = _declared_classes(files, label) if labels is None else labels
     listed = _listed(label, declared, by, groups)
-    rows, dropped = _complete(path, rows, listed, drop_incomplete)
+    rows, dropped = _complete(path, rows, listed, drop=drop_incomplete)
     _check_not_swapped(path, rows, label, text)
     label_names = [listed[0].name(row) for row in rows]
     group_names = _group_names(rows, listed[1:])
@@ -345,7 +345,7 @@ def _example(row: _Row, label: int, group: str, separator: str) -> Example:
 
 
 def _complete(
-    path: str, rows: list[_Row], names: Sequence[_Column], drop: bool
+    path: str, rows: list[_Row], names: Sequence[_Column], *, drop: bool
 ) -> tuple[list[_Row], dict[str, int]]:
     """Return the rows that have all that an example needs, and count the others by reason.
 

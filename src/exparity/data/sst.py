@@ -48,7 +48,7 @@ def sst(source: DataSource, *, verify: bool = True) -> list[Example]:
     Returns:
         One example a sentence, of no group, labelled by its rating as a whole.
     """
-    return _examples(source, verify, None)
+    return _examples(source, None, verify=verify)
 
 
 @dataset("sst_gender", **known_facts("sst_gender"))
@@ -62,11 +62,14 @@ def sst_gender(source: DataSource, *, verify: bool = True) -> list[Example]:
     Returns:
         One example a sentence, labelled by its rating as a whole.
     """
-    return _examples(source, verify, gender_named)
+    return _examples(source, gender_named, verify=verify)
 
 
 def _examples(
-    source: DataSource, verify: bool, group_of: Callable[[Sequence[str]], str | None] | None
+    source: DataSource,
+    group_of: Callable[[Sequence[str]], str | None] | None,
+    *,
+    verify: bool,
 ) -> list[Example]:
     """Return the sentences of a group that are not neutral as a whole, or all with rationales."""
 

@@ -85,7 +85,7 @@ class Route(NamedTuple):
     steady: bool
 
 
-def route(size: Size, narrow: bool, threads: int) -> Route:
+def route(size: Size, threads: int, *, narrow: bool) -> Route:
     """Return the fastest steady route of a size, tried once in a run; the fastest if none is.
 
     Args:
@@ -251,7 +251,7 @@ class _Layer:
             inputs, outputs = weight.shape if self._transposed else weight.shape[::-1]
             shape = min(inputs, _LARGEST), min(outputs, _LARGEST)
             size = Size(*shape, biased, self._transposed, weight.dtype)
-            self._route = state, route(size, self._narrow, state[1])
+            self._route = state, route(size, state[1], narrow=self._narrow)
         return self._route[1]
 
     def __call__(self, inputs: torch.Tensor) -> torch.Tensor:

@@ -92,7 +92,7 @@ def _compare(
     tolerance = _TOLERANCE.get(str(engine.model.dtype), 0.05)
     try:
         plain = np.concatenate(
-            [_plain(engine, sequences[i], texts[i], ids_are_given) for i in chosen]
+            [_plain(engine, sequences[i], texts[i], ids_are_given=ids_are_given) for i in chosen]
         )
         ours = {"in a batch": engine.probabilities(few)}
         if not engine.exact and np.abs(plain - ours["in a batch"]).max() > tolerance:
@@ -118,7 +118,7 @@ def _compare(
 
 
 def _plain(
-    classifier: Classifier, ids: IntArray, text: str | tuple[str, str], ids_are_given: bool
+    classifier: Classifier, ids: IntArray, text: str | tuple[str, str], *, ids_are_given: bool
 ) -> FloatArray:
     """Return the (1, c) probabilities of a text by the plain model."""
     model = cast("PreTrainedModel", classifier.outermost)  # one of peft has what it wraps

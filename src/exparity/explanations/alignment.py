@@ -95,7 +95,7 @@ def of_pieces(encoding: Encoding, pieces: Sequence[str], scores: FloatArray) -> 
     return shared(owners, scores)
 
 
-def laid_on(mask: BoolArray, values: NDArray[Item], elsewhere: float | bool) -> NDArray[Item]:
+def laid_on(mask: BoolArray, values: NDArray[Item], *, elsewhere: float | bool) -> NDArray[Item]:
     """Lay (…, k) values on the k tokens under a (t,) mask, and a constant elsewhere: (…, t)."""
     laid = np.full((*values.shape[:-1], len(mask)), elsewhere, dtype=values.dtype)
     laid[..., mask] = values

@@ -68,8 +68,8 @@ class Propagation(Activations):
             **dict.fromkeys(_QUOTIENTS, _quotient),
             **dict.fromkeys(_SCALES, _constant),
             **dict.fromkeys(_POWERS, _power),
-            F.layer_norm: partial(_normalised, ("weight", "bias", "eps"), True),
-            F.rms_norm: partial(_normalised, ("weight", "eps"), False),
+            F.layer_norm: partial(_normalised, ("weight", "bias", "eps"), centred=True),
+            F.rms_norm: partial(_normalised, ("weight", "eps"), centred=False),
             F.scaled_dot_product_attention: partial(_attention, _SHARES[variant]),
         }
         if variant == "cp":
@@ -133,10 +133,11 @@ def _power(func: Operation, args: tuple[object, ...], kwargs: Mapping[str, objec
 
 def _normalised(
     names: Sequence[str],
-    centred: bool,
     func: Operation,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
+    *,
+    centred: bool,
 ) -> Tensor:
     """Return what a function returns, with the gradient of a norm whose scale is constant."""
     x: Tensor = args[0]

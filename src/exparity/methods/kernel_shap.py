@@ -63,7 +63,7 @@ def kernel_shap(
         empty = values[0]
         full = values[1]
         shares = shapley_values(coalitions, weights, values[2:], empty, full)
-        scores.append(units.shared(laid_on(content, shares, 0.0)))
+        scores.append(units.shared(laid_on(content, shares, elsewhere=0.0)))
     return scores
 
 

@@ -61,14 +61,14 @@ def lime(
             count = num_samples or max(2, min(n_units**2, _MOST_SAMPLES))
             drawn.append(draw_masks(n_units, count, part.generator(row)))
         masks = [
-            units.on_tokens(laid_on(text_mask, draws, True))
+            units.on_tokens(laid_on(text_mask, draws, elsewhere=True))
             for units, text_mask, draws in zip(part.units, part.text_masks, drawn, strict=True)
         ]
         masked = MaskedTexts(part.classifier, part.rows, token_ids=part.token_ids)
         answers = masked.target_probabilities(masks, part.targets)
         for row, text_mask in enumerate(part.text_masks):
             coefficients = fit_lime(drawn[row], answers[row], kernel_width, ridge)
-            token_scores = part.units[row].shared(laid_on(text_mask, coefficients, 0.0))
+            token_scores = part.units[row].shared(laid_on(text_mask, coefficients, elsewhere=0.0))
             scores.append(np.where(part.special_masks[row], 0.0, token_scores))
     return scores
 

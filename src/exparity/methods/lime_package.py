@@ -81,7 +81,7 @@ def lime_package(batch: MethodBatch, *, options: Mapping[str, object] = {}) -> l
     def answer(questions: Mapping[int, list[str]]) -> list[FloatArray]:
         """Return the (m, 1) target probabilities of m versions of each text."""
         masks = [
-            batch.units[text].on_tokens(_kept(versions, features[text], removes))
+            batch.units[text].on_tokens(_kept(versions, features[text], removes=removes))
             for text, versions in questions.items()
         ]
         texts = list(questions)
@@ -178,7 +178,7 @@ def _features(batch: MethodBatch, text: int, *, same: bool) -> IntArray:
     return features
 
 
-def _kept(versions: list[str], features: IntArray, removes: bool) -> BoolArray:
+def _kept(versions: list[str], features: IntArray, *, removes: bool) -> BoolArray:
     """Return the (m, u) masks, True for units that stay, of texts that lime has written."""
     masks = np.ones((len(versions), len(features)), dtype=bool)
     content = np.flatnonzero(features >= 0)

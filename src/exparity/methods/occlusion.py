@@ -36,6 +36,6 @@ def occlusion(batch: MethodBatch) -> list[FloatArray]:
         masks.append(units.on_tokens(np.vstack([nothing_absent, ~absent])))
     values = kept_target_probabilities(batch.classifier, batch.rows, masks, batch.targets)
     return [
-        units.shared(laid_on(content, left[0] - left[1:], 0.0))
+        units.shared(laid_on(content, left[0] - left[1:], elsewhere=0.0))
         for units, content, left in zip(batch.units, batch.content_masks, values, strict=True)
     ]

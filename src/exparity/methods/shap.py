@@ -71,7 +71,7 @@ def _explain_together(batch: MethodBatch, max_evals: int) -> dict[int, FloatArra
         shapes = []
         for text, text_masks in questions.items():
             on_tokens = batch.units[text].on_tokens(
-                laid_on(batch.text_masks[text], text_masks, True)
+                laid_on(batch.text_masks[text], text_masks, elsewhere=True)
             )
             owners += np.repeat(versions[text], len(text_masks)).tolist()
             masks += list(on_tokens) * len(versions[text])
@@ -90,7 +90,7 @@ def _explain_together(batch: MethodBatch, max_evals: int) -> dict[int, FloatArra
                 questions[text] = searches[text].send(reply)
             except StopIteration as end:
                 for item, values in zip(versions[text], end.value, strict=True):
-                    laid = laid_on(batch.text_masks[text], values, 0.0)
+                    laid = laid_on(batch.text_masks[text], values, elsewhere=0.0)
                     scores[int(item)] = batch.units[text].shared(laid)
         replies = dict(zip(questions, answer(questions), strict=True)) if questions else {}
     return scores

@@ -126,7 +126,7 @@ def shap_package(
         features = inside if algorithm in _GAME else content
 
         def predict(rows: object) -> Outputs:
-            return ask(laid_on(features, np.asarray(rows) != 0, True))
+            return ask(laid_on(features, np.asarray(rows) != 0, elsewhere=True))
 
         with refusals(f"method shap_package: {algorithm}: text {shown(batch.keys[text])}"):
             if algorithm in _GAME:
@@ -141,7 +141,7 @@ def shap_package(
                 f"method shap_package: {algorithm}: gives values of the shape {values.shape}, not "
                 f"{expected}, of features and classes; leave out options such as `interactions`"
             )
-        scores = laid_on(features, values[:, batch.targets[text]], 0.0)
+        scores = laid_on(features, values[:, batch.targets[text]], elsewhere=0.0)
         return batch.units[text].shared(scores)
 
     generators = [batch.generator(text) for text in range(len(batch))]

@@ -152,7 +152,7 @@ class MetricBatch:
         exclusive = self.classifier.classes_are_exclusive
         return self.classifier.outputs(sequences).contrasts(targets, exclusive=exclusive)
 
-    def falls_of_sets(self, sets: Sequence[Sequence[BoolArray]], keep: bool) -> list[Falls]:
+    def falls_of_sets(self, sets: Sequence[Sequence[BoolArray]], *, keep: bool) -> list[Falls]:
         """Return the falls of each text when the units of its (u,) sets go, or alone stay."""
         sequences = list(self.token_ids)
         owners = list(range(len(self)))

@@ -23,7 +23,7 @@ def passes_of(turns: int, n_units: int, draws: int, stages: int) -> int:
     return turns * (each_size + searched + alone)
 
 
-def falls_by_size(batch: MetricBatch, scores: Sequence[FloatArray], keep: bool) -> list[Falls]:
+def falls_by_size(batch: MetricBatch, scores: Sequence[FloatArray], *, keep: bool) -> list[Falls]:
     """Return the falls of texts when each number of their units goes, or stays.
 
     The units with the highest of a text's (u,) scores are taken first. Sizes are 1 to n, and from 0
@@ -35,10 +35,10 @@ def falls_by_size(batch: MetricBatch, scores: Sequence[FloatArray], keep: bool) 
         place = np.full(len(mask), len(ranked))
         place[ranked] = np.arange(len(ranked))
         sets.append([place < size for size in range(0 if keep else 1, len(ranked) + 1)])
-    return batch.falls_of_sets(sets, keep)
+    return batch.falls_of_sets(sets, keep=keep)
 
 
-def reference_scores(batch: MetricBatch, keep: bool, stages: int) -> list[FloatArray]:
+def reference_scores(batch: MetricBatch, stages: int, *, keep: bool) -> list[FloatArray]:
     """Return (u,) scores of each text's units by :func:`best_orders`, the first highest."""
     places = [np.flatnonzero(mask) for mask in batch.content_masks]
 
@@ -50,7 +50,7 @@ def reference_scores(batch: MetricBatch, keep: bool, stages: int) -> list[FloatA
             sequences.append(batch.left(index, ~is_taken))
         return batch.target_outputs(sequences, [index for index, _ in questions])[1]
 
-    orders = best_orders(log_odds, list(map(len, places)), stages, keep)
+    orders = best_orders(log_odds, list(map(len, places)), stages, keep=keep)
     scores_by_text = []
     for content, order, mask in zip(places, orders, batch.content_masks, strict=True):
         scores = np.zeros(len(mask))
@@ -60,7 +60,7 @@ def reference_scores(batch: MetricBatch, keep: bool, stages: int) -> list[FloatA
 
 
 def best_orders(
-    log_odds: LogOdds, lengths: Sequence[int], stages: int, keep: bool
+    log_odds: LogOdds, lengths: Sequence[int], stages: int, *, keep: bool
 ) -> list[IntArray]:
     """Return the best of three orders in which to take the units of each text.
 
@@ -73,7 +73,7 @@ def best_orders(
     """
     from scipy.stats import rankdata
 
-    searched = reference_orders(log_odds, lengths, stages, keep)
+    searched = reference_orders(log_odds, lengths, stages, keep=keep)
     alone = _by_text(log_odds, [np.eye(length, dtype=bool) for length in lengths])
     places = [rankdata(-values, "min") for values in alone]
     begun = []
@@ -89,7 +89,7 @@ def best_orders(
     ]
     at_stages = []
     for orders in candidates:
-        sets = [_left_at(order, stages, keep) for order in orders]
+        sets = [_left_at(order, stages, keep=keep) for order in orders]
         at_stages.append(_by_text(log_odds, sets))
     best = []
     for index, by_order in enumerate(zip(*at_stages, strict=True)):
@@ -107,7 +107,7 @@ def _by_text(log_odds: LogOdds, sets: Sequence[BoolArray]) -> list[FloatArray]:
     return np.split(values, ends[:-1])
 
 
-def _left_at(order: IntArray, stages: int, keep: bool) -> BoolArray:
+def _left_at(order: IntArray, stages: int, *, keep: bool) -> BoolArray:
     """Return (k, n) the units that are left at each stage of an order."""
     n_units = len(order)
     place = np.argsort(order)
@@ -127,7 +127,7 @@ def _lowest_first(values: FloatArray) -> IntArray:
 
 
 def reference_orders(
-    log_odds: LogOdds, lengths: Sequence[int], stages: int, keep: bool
+    log_odds: LogOdds, lengths: Sequence[int], stages: int, *, keep: bool
 ) -> list[IntArray]:
     """Return an order in which to take the units of each text, searched in stages.
 

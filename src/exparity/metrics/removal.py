@@ -72,7 +72,7 @@ def mean_drop(drops: FloatArray, step_mask: BoolArray) -> FloatArray:
     return result
 
 
-def removal_curve(batch: MetricBatch, keep: bool, steps: Steps, normalised: bool) -> FloatArray:
+def removal_curve(batch: MetricBatch, steps: Steps, *, keep: bool, normalised: bool) -> FloatArray:
     """Return the (n,) mean fall in target probability, in [−1, 1], when top tokens go, or stay.
 
     A text without a step of :func:`top_sets` has 0, or with ``keep`` 1; one whose attribution is
@@ -88,7 +88,7 @@ def removal_curve(batch: MetricBatch, keep: bool, steps: Steps, normalised: bool
     ]
     emptied = [np.zeros_like(mask) if keep else mask for mask in masks]
     with_emptied = [[*text_sets, empty] for text_sets, empty in zip(sets, emptied, strict=True)]
-    falls_by_text = batch.falls_of_sets(with_emptied if normalised else sets, keep)
+    falls_by_text = batch.falls_of_sets(with_emptied if normalised else sets, keep=keep)
     drops = np.zeros((n, len(steps.thresholds)))
     step_mask = np.zeros((n, len(steps.thresholds)), dtype=bool)
     for index, (falls, text_sets) in enumerate(zip(falls_by_text, sets, strict=True)):
@@ -155,7 +155,7 @@ def comprehensiveness(
         [−100, 100]; NaN where that fall is less than 0.01 either way.
     """
     steps = Steps(based_on, thresholds, only_positive, average_over)
-    return removal_curve(batch, False, steps, normalised)
+    return removal_curve(batch, steps, keep=False, normalised=normalised)
 
 
 @_removal_metric("sufficiency", direction="lower", display="Sufficiency")
@@ -188,7 +188,7 @@ def sufficiency(
         [−100, 100]; NaN where that fall is less than 0.01 either way.
     """
     steps = Steps(based_on, thresholds, only_positive, average_over)
-    return removal_curve(batch, True, steps, normalised)
+    return removal_curve(batch, steps, keep=True, normalised=normalised)
 
 
 @_removal_metric(
@@ -229,9 +229,9 @@ def class_comprehensiveness(
     """
     if batch.explainer.facts.needs_training:
         return np.full(len(batch), np.nan)
-    steps = Steps(based_on, thresholds, True, average_over)
+    steps = Steps(based_on, thresholds, only_positive=True, average_over=average_over)
     values = [
-        removal_curve(batch.of_class(target), keep=False, steps=steps, normalised=False)
+        removal_curve(batch.of_class(target), steps, keep=False, normalised=False)
         for target in range(batch.classifier.n_classes)
     ]
     return np.asarray(np.stack(values, axis=1).mean(axis=1), dtype=np.float64)

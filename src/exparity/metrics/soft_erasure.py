@@ -24,7 +24,7 @@ _WHOLE = -1  # the draw that keeps everything
 
 
 def keep_probabilities(
-    scores: FloatArray, content_mask: BoolArray, keep: bool, retained_share: float | None = None
+    scores: FloatArray, content_mask: BoolArray, *, keep: bool, retained_share: float | None = None
 ) -> FloatArray:
     """Return the (u,) probability with which embedding elements of each unit stay.
 
@@ -57,7 +57,7 @@ def mean_soft_drop(
     Draws are made batch by batch, so that memory stays bounded. NaN where keep_probabilities is.
     """
     chances = [
-        units.on_tokens(keep_probabilities(scores, mask, keep, retained_share))
+        units.on_tokens(keep_probabilities(scores, mask, keep=keep, retained_share=retained_share))
         for scores, mask, units in zip(batch.scores, batch.content_masks, batch.units, strict=True)
     ]
     defined = np.array([i for i, q in enumerate(chances) if not np.isnan(q).any()], dtype=np.int64)

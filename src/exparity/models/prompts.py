@@ -128,10 +128,10 @@ def follow_up(
 def tokens_after(tokenizer: PreTrainedTokenizerFast, prompt: Prompt, text: str) -> list[int]:
     """Return the tokens of a text that follows the prompt, as they are behind a probe."""
     probe = prompt.around(_PROBES[1])
-    before, longer = _ids(tokenizer, [probe, probe + text], prompt.special)
+    before, longer = _ids(tokenizer, [probe, probe + text], special=prompt.special)
     if longer[: len(before)] == before:
         return longer[len(before) :]
-    (alone,) = _ids(tokenizer, [text], False)
+    (alone,) = _ids(tokenizer, [text], special=False)
     return alone
 
 
@@ -236,7 +236,7 @@ def label_tokens(
         )
     tokens: list[int] = []
     for name, word in words.items():
-        after = _ids(tokenizer, [text + word for text in probes], prompt.special)
+        after = _ids(tokenizer, [text + word for text in probes], special=prompt.special)
         pairs = list(zip(after, before, strict=True))
         answers = [ids[len(alone) :] for ids, alone in pairs if ids[: len(alone)] == alone]
         if not any(answers):
@@ -265,12 +265,12 @@ def label_tokens(
 
 def absent_token(tokenizer: PreTrainedTokenizerFast, absent: str | None) -> int | None:
     """Return the token that replaces absent ones; None to leave it to the tokenizer."""
-    (ids,) = _ids(tokenizer, [_ABSENT if absent is None else absent], False)
+    (ids,) = _ids(tokenizer, [_ABSENT if absent is None else absent], special=False)
     if absent is not None and len(ids) != 1:
         raise InputError(f"absent: {absent!r} is {len(ids)} tokens of this tokenizer; give one")
     return ids[0] if len(ids) == 1 else None
 
 
-def _ids(tokenizer: PreTrainedTokenizerFast, texts: list[str], special: bool) -> list[list[int]]:
+def _ids(tokenizer: PreTrainedTokenizerFast, texts: list[str], *, special: bool) -> list[list[int]]:
     ids: list[list[int]] = tokenizer(texts, add_special_tokens=special, verbose=False)["input_ids"]
     return ids

@@ -181,7 +181,7 @@ def _encoder(
     if specs:
         prompts = [Prompt.of(spec, tokenizer) for spec in specs]
         return partial(_prompted, tokenizer, prompts, seed)
-    return partial(_encode, tokenizer, token_types(model) is not None)
+    return partial(_encode, tokenizer, typed=token_types(model) is not None)
 
 
 def _prompted(
@@ -215,7 +215,7 @@ def _require_classes(training_set: TrainingSet) -> None:
 
 
 def _encode(
-    tokenizer: PreTrainedTokenizerFast, typed: bool, examples: Sequence[Example]
+    tokenizer: PreTrainedTokenizerFast, examples: Sequence[Example], *, typed: bool
 ) -> list[Item]:
     """Return the items of examples; ``typed`` is for models with several token types."""
     if not examples:

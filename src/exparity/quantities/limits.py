@@ -22,7 +22,7 @@ Direction = Literal["removed", "kept"]
 """A step removes its units, or keeps them alone."""
 
 
-def direction_of(higher_is_better: bool) -> Direction:
+def direction_of(*, higher_is_better: bool) -> Direction:
     """Return whether metrics remove or keep the units of a step, by which score is better."""
     return "removed" if higher_is_better else "kept"
 
@@ -101,9 +101,9 @@ class RemovalLimits:
         return _falls_by_example(path, self.table(training), direction, unit)
 
     def _limits(
-        self, training: Training, higher_is_better: bool, unit: Unit, example: str
+        self, training: Training, unit: Unit, example: str, *, higher_is_better: bool
     ) -> Limits:
-        direction = direction_of(higher_is_better)
+        direction = direction_of(higher_is_better=higher_is_better)
         random, reference = self._falls(training, direction, unit)(example)
         return Limits(
             _with_units(random),

@@ -79,7 +79,7 @@ class RatedTexts:
     disagreeing: float
 
     @classmethod
-    def read(cls, path: Path, prepared: PreparedData, agreeing: bool | None) -> RatedTexts:
+    def read(cls, path: Path, prepared: PreparedData, *, agreeing: bool | None) -> RatedTexts:
         """Read the raters artefact, of all pairs or those whose rater agrees with the data, or not.
 
         Raises:

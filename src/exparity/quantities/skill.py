@@ -71,7 +71,7 @@ def skill_of(
     if kind == "removal" and training in limits:
         unit: Unit = metadata.params.get("unit", "token")
         by_text = [
-            limits.of(training, higher_is_better, unit, example)
+            limits.of(training, unit, example, higher_is_better=higher_is_better)
             for example in table.column("example_id").to_pylist()
         ]
         groups = table.column("group").to_pylist()
@@ -79,9 +79,9 @@ def skill_of(
             return _of_drawn(by_text, groups)
         return _of_removal([*_falls(table)], by_text, groups)
     if kind == "draws":
-        return _of_draws(table, random.table, higher_is_better)
+        return _of_draws(table, random.table, higher_is_better=higher_is_better)
     if kind in ("ratio", "ratios"):
-        return _of_ratio(table, metadata, random, higher_is_better)
+        return _of_ratio(table, metadata, random, higher_is_better=higher_is_better)
     return None
 
 
@@ -123,7 +123,7 @@ def _of_removal(
     return Skill.of(steps, groups, flags=[STEPLESS] if stepless else [], counting=counting)
 
 
-def _of_draws(table: pa.Table, random: pa.Table, higher_is_better: bool) -> Skill:
+def _of_draws(table: pa.Table, random: pa.Table, *, higher_is_better: bool) -> Skill:
     """Return gain and room in the ranks of the draws of all random explanations."""
     pools: dict[str, list[FloatArray]] = defaultdict(list)
     for example, falls in zip(random.column("example_id").to_pylist(), _falls(random), strict=True):
@@ -142,7 +142,7 @@ def _of_draws(table: pa.Table, random: pa.Table, higher_is_better: bool) -> Skil
 
 
 def _of_ratio(
-    table: pa.Table, metadata: Provenance, random: RandomScores, higher_is_better: bool
+    table: pa.Table, metadata: Provenance, random: RandomScores, *, higher_is_better: bool
 ) -> Skill:
     """Return gain and room of the scores themselves, up to that of the reference or the ideal."""
     low, high = metadata.bounds or (0.0, 1.0)

@@ -180,10 +180,10 @@ def _gaps(tests: Sequence[_Test], study: Study) -> Iterator[str]:
     several = len({test.metric for test in tests}) > 1  # those that could not be tested, too
     beyond = "beyond what the number of marked words brings"
     if sided:
-        clauses = [_clause(test, study, several) for test in sided]
+        clauses = [_clause(test, study, several=several) for test in sided]
         sides = "explanations agree more with some raters than with others"
         yield f"{sides}, {beyond}: {joined(clauses)}"
-    unsided = [_name(test, study, several) for test in shown if test not in sided]
+    unsided = [_name(test, study, several=several) for test in shown if test not in sided]
     if unsided:
         yield (
             f"agreement with groups of raters differs {beyond}, and the favoured group changes "
@@ -215,18 +215,18 @@ def _why_untested(tests: Sequence[_Test]) -> str:
     return f"groups of raters could not be compared ({meanings})"
 
 
-def _name(test: _Test, study: Study, several: bool) -> str:
+def _name(test: _Test, study: Study, *, several: bool) -> str:
     """Return the method, and the metric where there are several."""
     method = study.display("method", test.method)
     metric = in_sentence(display_name("metric", test.metric, test.metric))
     return f"{method} by {metric}" if several else method
 
 
-def _clause(test: _Test, study: Study, several: bool) -> str:
+def _clause(test: _Test, study: Study, *, several: bool) -> str:
     groups = [(test.mean_a, test.group_a), (test.mean_b, test.group_b)]
     (lower, other), (higher, favoured) = sorted(groups)
     higher_text, lower_text = number_texts(higher, lower)
-    name = _name(test, study, several)
+    name = _name(test, study, several=several)
     return f"{name} with {favoured} ({higher_text}) more than with {other} ({lower_text})"
 
 

@@ -97,7 +97,9 @@ def _limits_options(experiment: ExperimentView, ids: Ids) -> dict[str, object] |
     takes: dict[str, set[str]] = {}
     for metric in metrics:
         scoring = experiment.evaluate_options(**ids, metric=metric)
-        direction = direction_of(experiment.metrics[metric].entry.facts.direction == "higher")
+        direction = direction_of(
+            higher_is_better=experiment.metrics[metric].entry.facts.direction == "higher"
+        )
         takes.setdefault(direction, set()).add(scoring["params"].get("unit", "token"))
     return {
         "takes": {direction: sorted(names) for direction, names in takes.items()},
@@ -240,9 +242,9 @@ def _limits(
         )
 
     first_draw = batch(len(keys))
-    random = limits.falls_by_size(batch(len(explanations)), scores, keep)
-    searched = limits.reference_scores(first_draw, keep, search.stages)
-    references = limits.falls_by_size(first_draw, searched, keep)
+    random = limits.falls_by_size(batch(len(explanations)), scores, keep=keep)
+    searched = limits.reference_scores(first_draw, search.stages, keep=keep)
+    references = limits.falls_by_size(first_draw, searched, keep=keep)
     turn = {"direction": direction, "unit": unit}
     return [
         [{**turn, **row} for row in _limit_rows(random[i :: len(keys)], reference)]
@@ -393,7 +395,7 @@ def _steps(metric: Metric) -> Steps | None:
 
 def _looking_up(metric: Metric, steps: Steps, path: Path, draws: int, rest: Rest) -> Compute:
     """Return the function that takes the scores of a part from limits of removal."""
-    direction = direction_of(metric.entry.facts.direction == "higher")
+    direction = direction_of(higher_is_better=metric.entry.facts.direction == "higher")
     falls_of = limits_by_example(path, direction, _unit(metric))
     options = {"normalised": bool(metric.options.get("normalised")), "keep": direction == "kept"}
 

@@ -38,7 +38,7 @@ def prepare(
         InputError: unknown dataset or option, or bad data.
     """
     dataset_id = dataset_id or use
-    source = DataSource(data_dir, download)
+    source = DataSource(data_dir, download=download)
     examples, facts = load_with_facts(use, source, params, name=dataset_id)
     rows = [
         {

@@ -84,7 +84,7 @@ def read_raters(
         raise InputError(f"{data}: dataset {use} has no rationales of several people")
     prepared = read_prepared(data)
     examples = {example.example_id: example for example in prepared.examples}
-    source = DataSource(data_dir, download)
+    source = DataSource(data_dir, download=download)
     markings = [
         marking
         for marking in checked_markings(facts.markings(source, examples, **params), examples)

@@ -225,7 +225,7 @@ def _tested(
     test = replace(test, n_seeds=n_seeds, n_sets=n_a * parts.are_sets, n_a=n_a, n_b=n_b)
     if not n_seeds:
         return replace(test, flags=["too_few"])
-    estimate, sd = _estimated(a, b, parts.are_sets)
+    estimate, sd = _estimated(a, b, paired=parts.are_sets)
     test = replace(
         test,
         seeds_above=int((estimate.gaps > 0).sum()),
@@ -274,7 +274,7 @@ def with_tests(
 
 
 @np.errstate(all="ignore")
-def _estimated(a: FloatArray, b: FloatArray, paired: bool) -> tuple[Estimate, float]:
+def _estimated(a: FloatArray, b: FloatArray, *, paired: bool) -> tuple[Estimate, float]:
     """Estimate the mean gap, and the standard deviation within groups; 0 for what is rounding."""
     least = ROUNDING * max(np.nanmax(np.abs(a)), np.nanmax(np.abs(b)))
 

@@ -50,8 +50,8 @@ def divided(values: FloatArray, codes: IntArray, sets: IntArray | None, n_groups
             means = set_means(np.where(undefined, 0.0, values), counted, sets, n_groups + 1)
             means = means[:, is_whole, :n_groups]
             means[~complete_sets(means)] = np.nan
-            return Parts([means[..., group] for group in range(n_groups)], True)
-    return Parts([values[:, codes == group] for group in range(n_groups)], False)
+            return Parts([means[..., group] for group in range(n_groups)], are_sets=True)
+    return Parts([values[:, codes == group] for group in range(n_groups)], are_sets=False)
 
 
 def like_with_like(parts: Parts, covariates: Parts) -> tuple[Parts, float]:

@@ -90,7 +90,7 @@ def compare_methods(
             tests.append(_tested(test, *_defined_in_both(a, b, numbers), confidence))
     corrected = holm([test.p for test in tests])
     return [
-        _judged(test, float(p), alpha, higher_is_better)
+        _judged(test, float(p), alpha, higher_is_better=higher_is_better)
         for test, p in zip(tests, corrected, strict=True)
     ]
 
@@ -144,7 +144,7 @@ def _tested(test: MethodTest, a: FloatArray, b: FloatArray, confidence: float) -
     return replace(measured, ci_low=float(ci_low), ci_high=float(ci_high), p=float(gap.p_mean))
 
 
-def _judged(test: MethodTest, p_holm: float, alpha: float, higher_is_better: bool) -> MethodTest:
+def _judged(test: MethodTest, p_holm: float, alpha: float, *, higher_is_better: bool) -> MethodTest:
     """Name the better method where the corrected p-value is significant."""
     better = ""
     if p_holm <= alpha:

@@ -273,7 +273,7 @@ def findable_gaps(
         parts = np.broadcast_arrays(np.exp(log_total), 0.0, v_texts, n_seeds, dof)
         return _Cells(*(part[:, None] for part in parts))
 
-    def findable(upper: bool, chance: float) -> FloatArray:
+    def findable(chance: float, *, upper: bool) -> FloatArray:
         def too_likely(log_total: FloatArray) -> FloatArray:
             return _score(_largest(cells(log_total), bound, upper=upper)[0]) - _score(alpha)
 
@@ -289,4 +289,4 @@ def findable_gaps(
         rms = np.exp(root_between(too_often, least, most))
         return np.where(too_often(least) > 0, rms, np.nan)
 
-    return findable(True, 1 - power), findable(False, power)
+    return findable(1 - power, upper=True), findable(power, upper=False)

@@ -168,7 +168,9 @@ def audit(
     else:
         entry = _given(checkpoint=checkpoint, revision=revision, training={"epochs": 0})
         entry |= _given(head=LABEL_WORDS, chat=chat) if prompts.words else {}
-        audited = _matched(entry, read.facts[0], label, model_label, bool(labels), prompts.words)
+        audited = _matched(
+            entry, read.facts[0], label, model_label, prompts.words, in_order=bool(labels)
+        )
     scope = _Scope(quick, methods, metrics, max_examples)
     machine = _given(device_map=device_map, max_memory=max_memory, max_calls=max_calls)
     results = results or Path("results", f"audit_{read.id}_{audited.id}")
@@ -447,8 +449,9 @@ def _matched(
     facts: DatasetFacts,
     column: str,
     model_label: str | None,
-    in_order: bool,
     words: Mapping[str, str],
+    *,
+    in_order: bool,
 ) -> _Audited:
     """Return a checkpoint that was found to fit the table, with its classes in order."""
     # Only now: importing transformers takes longer than reading most tables.

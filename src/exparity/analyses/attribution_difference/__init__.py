@@ -95,17 +95,19 @@ def attribution_differences(
     if not kept:
         return []
     words = grouped(kept, lambda pair: (pair.word_a.lower(), pair.word_b.lower()))
-    by_word = [_compared(*word, part, min_sets, pooled) for word, part in words.items()]
+    by_word = [
+        _compared(*word, part, min_sets=min_sets, pooled=pooled) for word, part in words.items()
+    ]
     by_word.sort(key=lambda word: (-word.n_sets, word.word_a, word.word_b))
     corrected = holm([word.p for word in by_word]).tolist()
     return [
-        _compared("", "", kept, min_sets, pooled),
+        _compared("", "", kept, min_sets=min_sets, pooled=pooled),
         *(replace(word, p_holm=p) for word, p in zip(by_word, corrected, strict=True)),
     ]
 
 
 def _compared(
-    word_a: str, word_b: str, pairs: Sequence[WordPair], min_sets: int, pooled: bool
+    word_a: str, word_b: str, pairs: Sequence[WordPair], *, min_sets: int, pooled: bool
 ) -> WordDifference:
     """Return the difference of a word, or of all words, which is not corrected."""
     values = np.array([(pair.value_a, pair.value_b) for pair in pairs])  # (words, 2)

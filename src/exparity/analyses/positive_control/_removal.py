@@ -129,7 +129,9 @@ def _steps_of(
     higher_is_better = removal.witness == direction_of(higher_is_better=True)
     steps = {}
     for example in _texts_of(table, removal).column("example_id").to_pylist():
-        drawn = first_order(limits.of(training, higher_is_better, removal.unit, example))
+        drawn = first_order(
+            limits.of(training, removal.unit, example, higher_is_better=higher_is_better)
+        )
         if drawn is not None:
             steps[example] = _steps_between(*drawn)
     return steps

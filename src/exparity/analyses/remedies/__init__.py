@@ -261,7 +261,7 @@ class _Trial:
         before = {name: compared.values(name, chooses=True) for name in compared.cells}
         reported = {name: compared.values(name, chooses=False) for name in compared.cells}
         means = self._means(compared) if self.cells[0].kind == HEADLINE else {}
-        instead = {name: self._instead(model, name, before, means, True) for name in before}
+        instead = {name: self._instead(model, name, before, means, chooses=True) for name in before}
         choices = choices_of(
             {name: texts.levels(values) for name, values in before.items()},
             {
@@ -276,7 +276,7 @@ class _Trial:
         tried: dict[Choice, FloatArray] = {}
         gaps = {}
         for choice in choices:
-            candidates = self._instead(model, choice.method, reported, means, False)
+            candidates = self._instead(model, choice.method, reported, means, chooses=False)
             tried[choice] = candidates[choice.instead]
             if choice.method not in gaps:
                 gaps[choice.method] = compared.gap(
@@ -304,6 +304,7 @@ class _Trial:
         method: str,
         values: Mapping[str, FloatArray],
         means: Mapping[tuple[str, str], FloatArray],
+        *,
         chooses: bool,
     ) -> dict[Instead, FloatArray]:
         """Return the (s, n) values on a half of what a method may be replaced by."""

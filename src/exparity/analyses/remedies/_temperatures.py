@@ -81,9 +81,9 @@ class RecalibratedLimits(RemovalLimits):
         return training in self._limits_before
 
     def _recalibrated(
-        self, training: Training, higher_is_better: bool, unit: Unit, example: str
+        self, training: Training, unit: Unit, example: str, *, higher_is_better: bool
     ) -> Limits:
-        before = self._limits_before.of(training, higher_is_better, unit, example)
+        before = self._limits_before.of(training, unit, example, higher_is_better=higher_is_better)
         sure = self._sure[example]
         return Limits(
             sure.of(before.random),

@@ -141,7 +141,7 @@ def whose_rationale(
         InputError: files of several datasets, or labels of raters are asked for and not known.
     """
     prepared = read_prepared(data, "test")
-    rated = RatedTexts.read(raters, prepared, agreeing)
+    rated = RatedTexts.read(raters, prepared, agreeing=agreeing)
     settings = StudyStatistics(**statistics)
     tests: list[Row] = []
     levels: list[Row] = []

@@ -179,10 +179,12 @@ def _about_open_cells(
     if judged:
         yield from untested_sentences(standing)
     if undecided:
-        yield _more_of(study, undecided, len(judged), bool(partly))
+        yield _more_of(study, undecided, len(judged), is_partly=bool(partly))
 
 
-def _more_of(study: Study, undecided: Sequence[VerdictRow], n_judged: int, is_partly: bool) -> str:
+def _more_of(
+    study: Study, undecided: Sequence[VerdictRow], n_judged: int, *, is_partly: bool
+) -> str:
     """Return whether more texts or more trainings would decide most of the open cells."""
     needs = Counter(map(needed, undecided))
     what = "trainings" if needs["trainings"] > needs["texts"] else "texts"

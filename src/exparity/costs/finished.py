@@ -85,6 +85,11 @@ def _measured(number: object) -> float | None:
     return None if number is None else as_float(number)
 
 
+def _id_value(level: str, value: str | int) -> str | int:
+    """Return an id of a path, whose parts are text, as artefacts have it."""
+    return int(value) if level == "seed" and str(value).isdecimal() else value
+
+
 def _job(folder: Path, stage: str, ids: Ids, path: Path) -> JobCost:
     """Return the job that made an artefact."""
     facts = read_footer(path)
@@ -102,13 +107,11 @@ def _job(folder: Path, stage: str, ids: Ids, path: Path) -> JobCost:
         n_texts = read_footer(data).n_rows if data.is_file() else 0
         facts |= {key: trained[key] for key in ("work_seconds", "earlier_seconds")}
         examples = trained.n_rows * max(0, n_texts - facts.n_rows)
+    was_measured = facts.get("work_seconds") is not None
     return JobCost(
         stage,
-        Ids(
-            (level, int(value) if level == "seed" and str(value).isdecimal() else value)
-            for level, value in ids.items()
-        ),
-        None if facts.get("work_seconds") is None else examples or None,
+        ids=Ids((level, _id_value(level, value)) for level, value in ids.items()),
+        examples=(examples or None) if was_measured else None,
         output=output.relative_to(folder).as_posix(),
         runs_model=runs_model(stage, facts.use),
         device=str(facts.get("device", "cpu")),

@@ -7,7 +7,7 @@ between none of them and all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter, gt, lt
 from typing import NamedTuple
@@ -113,7 +113,7 @@ class Claim:
 
 def run_shares(study: PublishedStudy, matches: Sequence[CellMatch]) -> list[RunShares]:
     """Return the shares of all cells, and of those of each method, metric, dataset and model."""
-    shares = [_shares("all", "", study.cells.values(), matches)]
+    shares = [_shares("all", "", [*study.cells.values()], matches)]
     for by in _PARTS:
         ours = grouped(matches, attrgetter(by))
         for group in study.names(by):
@@ -128,30 +128,29 @@ def claims_of(study: PublishedStudy, matches: Sequence[CellMatch]) -> list[Claim
     return [_claim(_Statement(**row), study, matches) for row in rows]
 
 
-def _shares(by: str, group: str, cells: Iterable[Value], matches: Sequence[CellMatch]) -> RunShares:
-    cells = list(cells)
-    published_matches = [match for match in matches if match.considerable_published is not None]
-    considerable = [_considerable(match) for match in published_matches]
+def _shares(by: str, group: str, cells: Sequence[Value], matches: Sequence[CellMatch]) -> RunShares:
+    """Return the shares of the published cells of a kind, and of ours beside them."""
     with_effect = [cell for cell in cells if cell.considerable is not None]
+    matched_effects = [match for match in matches if match.considerable_published is not None]
+    considerable = [_with_considerable_runs(match) for match in matched_effects]
+    n_runs = sum(cell.runs for cell in cells)
+    n_considerable = sum(cell.significant for cell in with_effect if cell.considerable)
     return RunShares(
         by,
         group,
-        len(matches),
-        sum(match.total_ours for match in matches),
-        _our_share(matches),
-        _published_share(matches),
-        _our_share(considerable),
-        _published_share(considerable),
-        sum(cell.runs for cell in cells),
-        _ratio(sum(cell.significant for cell in cells), sum(cell.runs for cell in cells)),
-        _ratio(
-            sum(cell.significant for cell in with_effect if cell.considerable),
-            sum(cell.runs for cell in with_effect),
-        ),
+        cells=len(matches),
+        runs_ours=sum(match.total_ours for match in matches),
+        significant_ours=_our_share(matches),
+        significant_published=_published_share(matches),
+        considerable_ours=_our_share(considerable),
+        considerable_published=_published_share(considerable),
+        runs_in_tables=n_runs,
+        significant_in_tables=_ratio(sum(cell.significant for cell in cells), n_runs),
+        considerable_in_tables=_ratio(n_considerable, sum(cell.runs for cell in with_effect)),
     )
 
 
-def _considerable(match: CellMatch) -> CellMatch:
+def _with_considerable_runs(match: CellMatch) -> CellMatch:
     """Return a match whose significant runs count only where their effect is considerable."""
     return replace(
         match,
@@ -185,7 +184,7 @@ def _claim(text: _Statement, study: PublishedStudy, matches: Sequence[CellMatch]
     ours = [match for match in matches if text.is_of(match)]
     runs = sum(cell.runs for cell in cells)
     if text.question == "considerable":
-        ours = [_considerable(match) for match in ours]
+        ours = [_with_considerable_runs(match) for match in ours]
         low = sum(cell.significant for cell in cells if cell.considerable)
         high = low + sum(cell.significant for cell in cells if cell.considerable is None)
     else:

@@ -25,7 +25,7 @@ from exparity.core.settings import StudyStatistics
 from exparity.metrics import METRICS
 from exparity.metrics.facts import ARROWS, MetricFacts
 from exparity.report.names import display_name
-from exparity.report.reading import read_analysis
+from exparity.report.reading import read_analysis, read_columns
 from exparity.report.rows import (
     ClassifierBias,
     LevelRow,
@@ -246,11 +246,7 @@ class Study:
     def columns(self, artefact: str, *names: str, **ids: str | int) -> pa.Table | None:
         """Return columns of a cell's file; None if there is no file."""
         path = self.path(artefact, **ids)
-        if not path.is_file():
-            return None
-        with open_sealed(path) as file:
-            check_schema(path, artefact, file.schema_arrow)
-            return file.read(columns=list(names), use_threads=False)
+        return read_columns(path, artefact, names) if path.is_file() else None
 
     def records_of(
         self, kind: type[Record], artefact: str, examples: Collection[str], **ids: str | int

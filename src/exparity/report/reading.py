@@ -1,4 +1,4 @@
-"""Reading artefacts for the page: the rows of an analysis, and the costs of jobs."""
+"""Reading artefacts for the page: rows of an analysis, columns of a file, and costs of jobs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from exparity.artefacts import layout
 from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.grid import Grid
 from exparity.artefacts.ids import Ids
-from exparity.artefacts.schemas import IDS
+from exparity.artefacts.schemas import IDS, check_schema
+from exparity.artefacts.seal import open_sealed
 from exparity.core.grouping import grouped
 from exparity.core.plain import as_texts
 from exparity.costs.finished import JobCost, artefact_of_stage
@@ -35,6 +37,14 @@ def read_analysis(results: Path, grid: Grid, name: str) -> list[dict[str, Any]]:
         }
         rows += [{**row, **declared} for row in table.to_pylist()]
     return rows
+
+
+def read_columns(path: Path, artefact: str, columns: Sequence[str]) -> pa.Table:
+    """Return columns of a file of an artefact."""
+    with open_sealed(path) as file:
+        check_schema(path, artefact, file.schema_arrow)
+        # These files are small: threads would cost more than they save.
+        return file.read(columns=list(columns), use_threads=False)
 
 
 def mean_and_sd(values: Sequence[float]) -> tuple[float | None, float | None]:

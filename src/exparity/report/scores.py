@@ -11,12 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from exparity.artefacts.schemas import check_schema
-from exparity.artefacts.seal import open_sealed
 from exparity.core.grouping import grouped
 from exparity.report.gather import Ids, Study
 from exparity.report.means import NEEDED, MeanLine, mean_lines
 from exparity.report.ranges import is_constant
+from exparity.report.reading import read_columns
 from exparity.report.spreads import Spread, score_spread
 from exparity.types import FloatArray
 
@@ -69,7 +68,7 @@ def read_study_scores(study: Study) -> Scores:
         for ids, path in files:
             if not path.is_file():
                 continue
-            table = read_columns(path, *NEEDED)
+            table = read_columns(path, "scores", NEEDED)
             _, _, seed, method, metric = ids
             tables[str(method), str(metric)].append(table)
             groups = table.column("group").to_numpy()
@@ -92,17 +91,9 @@ def read_study_scores(study: Study) -> Scores:
 
 def _mean_over_draws(path: Path) -> pa.Table:
     """Return the mean score of the random explanations of each example."""
-    table = read_columns(path, *NEEDED, artefact="random_scores")
+    table = read_columns(path, "random_scores", NEEDED)
     means = table.group_by(NEEDED[:-1]).aggregate([("score", "mean")])
     return means.rename_columns([*NEEDED]).cast(table.schema)
-
-
-def read_columns(path: Path, *columns: str, artefact: str = "scores") -> pa.Table:
-    """Return columns of a file of scores."""
-    with open_sealed(path) as file:
-        check_schema(path, artefact, file.schema_arrow)
-        # These files are small: threads would cost more than they save.
-        return file.read(columns=list(columns), use_threads=False)
 
 
 def distribution(

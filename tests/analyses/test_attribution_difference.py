@@ -22,7 +22,7 @@ def pairs(rng, n_sets=30, words=(("He", "She"), ("his", "her")), shift=0.05):
     return found
 
 
-def test_by_hand():
+def test_differences_are_those_worked_out_by_hand():
     """One set has the word twice: it counts once, with its mean."""
     given = [
         WordPair("1", "he", "she", 0.5, 0.3),

@@ -18,7 +18,7 @@ def by_key(rows):
 
 @pytest.mark.property
 @given(st.data())
-def test_equals_the_loop(data):
+def test_performance_equals_a_naive_loop(data):
     n = data.draw(st.integers(1, 12))
     column = lambda values: data.draw(st.lists(values, min_size=n, max_size=n))  # noqa: E731
     scores = column(st.one_of(st.just(NAN), st.floats(0, 1)))

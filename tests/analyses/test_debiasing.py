@@ -170,7 +170,7 @@ class TestConfig:
             ("longer", r"no model differs from 'longer' in debias alone"),
         ],
     )
-    def test_refused(self, base, message):
+    def test_a_base_without_recipes_is_refused(self, base, message):
         with pytest.raises(InputError, match=message):
             experiment({"base": base}, plain={}, os={"debias": "os"}, longer=LONGER)
 

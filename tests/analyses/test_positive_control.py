@@ -124,7 +124,7 @@ def test_good_scores_are_those_of_ridge_regression():
 
 
 @pytest.mark.parametrize("changes", [{"falls": np.zeros(64)}, {"left_out": np.ones((64, 3))}])
-def test_undefined(changes):
+def test_a_control_of_too_little_is_undefined(changes):
     known = asked(np.random.default_rng(0), 0)._replace(**changes)
     assert np.isnan(control_scores(known, np.random.default_rng(0))).all()
 

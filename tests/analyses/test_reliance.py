@@ -73,7 +73,7 @@ class TestRankCorrelation:
         assert rank_correlation([1, 2, 3, math.nan], [1, 2, 3, 4]).n == 3
 
     @pytest.mark.parametrize(("x", "y"), [([1, 2], [1, 2]), ([1, 1, 1], [1, 2, 3])])
-    def test_nothing_to_say(self, x, y):
+    def test_a_correlation_of_constant_or_few_values_is_undefined(self, x, y):
         assert math.isnan(rank_correlation(x, y).correlation)
 
     def test_few_have_no_interval(self):

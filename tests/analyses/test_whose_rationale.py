@@ -204,7 +204,7 @@ def test_names_of_groups_are_text_on_the_page(tmp_path, monkeypatch):
 
 @pytest.mark.contract
 class TestConfig:
-    def test_it_needs_raters(self):
+    def test_data_without_raters_are_refused(self):
         with pytest.raises(InputError, match=r"analyses\.whose_rationale: no dataset has raters"):
             tiny(analyses={"whose_rationale": {}})
 

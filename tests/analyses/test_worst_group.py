@@ -45,7 +45,7 @@ class TestFormulas:
     # import numpy as np; from statsmodels.stats.meta_analysis import combine_effects
     # r = combine_effects(np.array([.31, .18, .42, .05]), np.array([.004, .0025, .012, .0016]),
     #                     method_re='chi2'); print(r.q, r.tau2, r.mean_effect_re)"
-    def test_statsmodels(self):
+    def test_pooled_effects_are_those_of_statsmodels(self):
         found = combined(
             np.array([0.31, 0.18, 0.42, 0.05]), np.array([0.004, 0.0025, 0.012, 0.0016])
         )
@@ -54,7 +54,7 @@ class TestFormulas:
         assert found.center == pytest.approx(0.22052766738495982, rel=1e-13)
 
     @pytest.mark.parametrize("design", ["rows", "sets_of_one_group", "pairs"])
-    def test_naive_loops(self, design):
+    def test_spreads_equal_naive_loops(self, design):
         rng = np.random.default_rng(4)
         sizes = {"a": 30, "b": 12, "c": 4, "d": 2}
         groups = [g for g, n in sizes.items() for _ in range(n)]
@@ -121,7 +121,7 @@ class TestTooLittle:
             ([1.0] * 6, list("aabbcc")),
         ],
     )
-    def test_nothing_is_estimated(self, values, groups):
+    def test_nothing_is_estimated_of_too_few_or_equal_values(self, values, groups):
         assert spread_of(values, groups, GROUPS) == []
 
     def test_undefined_values_and_groups_of_one_text(self):

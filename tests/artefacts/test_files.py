@@ -281,7 +281,7 @@ class TestAtomicPath:
 
 @pytest.mark.contract
 class TestRefusedOnRead:
-    def test_truncated_file(self, tmp_path):
+    def test_a_truncated_file_is_named_with_its_remedy(self, tmp_path):
         path = tmp_path / "s.parquet"
         write(path, "scores")
         whole = path.read_bytes()
@@ -291,7 +291,7 @@ class TestRefusedOnRead:
                 read_artefact(path, "scores")
 
     @pytest.mark.parametrize("artefact", ["data", "verdicts"])
-    def test_missing_column(self, artefact, tmp_path):
+    def test_a_file_without_a_column_is_refused(self, artefact, tmp_path):
         path = tmp_path / "x.parquet"
         write(path, artefact)
         whole = pq.ParquetFile(path).read()
@@ -310,7 +310,7 @@ class TestRefusedOnRead:
             ("explanations", "scores", pa.array([[1.0], [2.0]]), "list<.*float>, found list<.*do"),
         ],
     )
-    def test_wrong_type(self, artefact, column, values, found, tmp_path):
+    def test_a_column_of_another_type_is_refused(self, artefact, column, values, found, tmp_path):
         path = tmp_path / "x.parquet"
         write(path, artefact)
         table = pq.ParquetFile(path).read()

@@ -33,7 +33,7 @@ def read(path):
 @pytest.mark.contract
 class TestOthersRead:
     @pytest.mark.parametrize("table", [TABLE, EMPTY])
-    def test_what_was_written(self, table, tmp_path):
+    def test_others_read_the_table_that_was_written(self, table, tmp_path):
         path = tmp_path / "t.parquet"
         write_sealed(table, path)
         assert read(path).equals(table)

@@ -186,7 +186,7 @@ def test_a_terminal_shows_which_method_and_metric_is_at_work(checkpoint, monkeyp
     assert terminal.getvalue() == before
 
 
-def test_files_and_notebooks(made, tmp_path):
+def test_a_saved_page_holds_what_a_notebook_shows(made, tmp_path):
     made.save(tmp_path / "x.html")
     page = (tmp_path / "x.html").read_text(encoding="utf-8")
     assert page.startswith('<!doctype html>\n<html lang="en">')

@@ -46,7 +46,7 @@ def test_zero_shot_is_the_pair_with_the_hypothesis_of_the_label(pair_checkpoints
 
 
 @pytest.mark.parametrize("targets", ["her", 1, ["her", "harbour"], [1, 2]])
-def test_targets_are_labels(pair_checkpoints, targets):
+def test_targets_of_zero_shot_are_candidate_labels(pair_checkpoints, targets):
     made = exparity.benchmark(
         pair_checkpoints["bert"], TEXTS, targets, candidate_labels=LABELS, **CHEAP
     )

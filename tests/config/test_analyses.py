@@ -120,7 +120,7 @@ def test_bias_reads_counterfactual_predictions_where_there_are_some():
 @pytest.mark.parametrize(
     "changes", [{"controls": {"random": {"draws": 0}}}, {"metrics": {"sensitivity": {}}}]
 )
-def test_no_negative_control(changes):
+def test_without_random_draws_there_is_no_negative_control(changes):
     found = experiment(**changes)
     assert not found.grid.analyses["negative_control"]
     model = {"dataset": "pairs_all", "model": "bert_tiny"}

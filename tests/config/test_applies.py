@@ -55,7 +55,7 @@ class TestWhatADatasetLacks:
         read = made.inputs("compare", {"dataset": "people", "model": "bert_tiny"})
         assert {path.rpartition("/")[2] for path in read["scores"]} == {"gini.parquet"}
 
-    def test_counterfactuals(self):
+    def test_a_dataset_without_counterfactuals_is_not_scored_by_their_metrics(self):
         metrics, swap = (
             {"term_attribution": {}, "gini": {}},
             {"counterfactuals": {"bios": "gender_words"}},
@@ -133,7 +133,7 @@ class TestDataWithoutGroups:
         made = experiment(marked, {"gini": {}})
         assert list(omissions(made)) == ["datasets.marked: it has no groups, so it is not compared"]
 
-    def test_correctness_is_measured(self, own):
+    def test_correctness_of_data_without_groups_is_measured(self, own):
         made = experiment({"own": own}, {"mass_accuracy": {}}, analyses={"correctness": {}})
         assert made.grid.analyses["correctness"] == [("own", "bert_tiny")]
         assert planned_samples(made, None) == []

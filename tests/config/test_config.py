@@ -188,7 +188,7 @@ class TestRefused:
 
         return check
 
-    def test_cores_below_one(self, stops):
+    def test_fewer_cores_than_one_are_refused(self, stops):
         stops("--cores -5: write 1 or more", SMALL, (), -5)
 
     @pytest.mark.parametrize("name", ["tables", "figures"])
@@ -392,7 +392,7 @@ class TestWhatAChangeTouches:
         ],
         ids=lambda value: str(value if isinstance(value, dict) else sorted(value)),
     )
-    def test_which_stages(self, changes, touched):
+    def test_a_change_reruns_the_stages_that_depend_on_it(self, changes, touched):
         jobs = changed(experiment(), experiment(**changes))
         assert stages(jobs) == touched
         if "precision" in changes:  # which metrics that do not run the model do not depend on

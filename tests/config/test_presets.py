@@ -130,28 +130,28 @@ EXPLAINED = [
 
 class TestWhatTheySet:
     @pytest.mark.parametrize(("study", "model", "expected"), TRAINED)
-    def test_training(self, study, model, expected):
+    def test_a_preset_sets_the_training_of_each_model(self, study, model, expected):
         assert expected.items() <= training_of(experiment(study=study), "first", model).items()
 
     @pytest.mark.parametrize(("study", "model", "expected"), EPOCHS)
-    def test_epochs(self, study, model, expected):
+    def test_a_preset_sets_the_epochs_of_each_dataset(self, study, model, expected):
         found = experiment(study=study)
         assert {id: training_of(found, id, model)["epochs"] for id in expected} == expected
 
     @pytest.mark.parametrize(("study", "metric", "expected"), SCORED)
-    def test_metrics(self, study, metric, expected):
+    def test_a_preset_sets_options_of_metrics(self, study, metric, expected):
         own = {"datasets": {"first": {"use": "geco_all"}}, "metrics": RATIONALES}
         found = experiment(study=study, **(own if metric in RATIONALES else {}))
         assert expected.items() <= metric_of(found, metric)["params"].items()
 
     @pytest.mark.parametrize(("study", "method", "expected"), EXPLAINED)
-    def test_methods(self, study, method, expected):
+    def test_a_preset_sets_options_of_methods(self, study, method, expected):
         found = experiment(study=study, methods=METHODS_OF_GECOBENCH)
         cell = {"dataset": "first", "model": "gpt2", "seed": 0, "method": method}
         params = found.explain_options(**cell)["params"]
         assert expected.items() <= params.items()
 
-    def test_statistics(self):
+    def test_each_preset_sets_its_degrees_of_freedom(self):
         ddof = [experiment(study=study).config.statistics.ddof for study in STUDIES]
         assert ddof == [1, 0]
 
@@ -168,7 +168,7 @@ class TestWhatTheySet:
          {"max_tokens": 4, "steps": 9}),
     ],
 )  # fmt: skip
-def test_what_sensitivity_is(study, id, entry, use, expected):
+def test_each_preset_has_its_own_sensitivity(study, id, entry, use, expected):
     metrics = {id: {**entry, "max_examples": 6}}
     found = experiment(study=study, metrics=metrics)
     options = metric_of(found, id)
@@ -178,7 +178,7 @@ def test_what_sensitivity_is(study, id, entry, use, expected):
 
 class TestWhatTheConfigSetsWins:
     @pytest.mark.parametrize("study", STUDIES)
-    def test_options_and_statistics(self, study):
+    def test_options_and_statistics_of_the_config_win(self, study):
         found = experiment(
             study=study,
             metrics={"sparse": {"use": "sparsity", "tau": 0.3}, "gini": {"epsilon": 0.5}},

@@ -22,7 +22,7 @@ def bert(classifiers):
 
 
 @pytest.mark.parametrize(("changed", "message"), REFUSED["explain"])
-def test_explain(bert, changed, message):
+def test_bad_arguments_of_explain_are_refused(bert, changed, message):
     with pytest.raises(InputError, match=message):
         explain(**{"classifier": bert, "texts": TEXTS, **changed})
 
@@ -135,7 +135,7 @@ def test_a_misspelt_name_of_the_package_raises_with_the_near_one():
 
 
 @pytest.mark.parametrize(("changed", "message"), REFUSED["explanation"])
-def test_explanation(changed, message):
+def test_bad_arguments_of_an_explanation_are_refused(changed, message):
     with pytest.raises(InputError, match=message):
         Explanation(
             **{"text": "a b", "target": 0, "tokens": ("a", "b"), "scores": [1, 2], **changed}
@@ -160,6 +160,6 @@ def test_an_explanation_of_another_tokenizer(bert):
 
 
 @pytest.mark.parametrize(("changed", "message"), REFUSED["compare_groups"])
-def test_compare_groups(changed, message):
+def test_bad_arguments_of_compare_groups_are_refused(changed, message):
     with pytest.raises(InputError, match=message):
         compare_groups(**{"values": [1.0, 2.0], "groups": ["male", "female"], **changed})

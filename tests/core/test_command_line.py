@@ -77,7 +77,7 @@ class TestValues:
             "level": "low",
         }  # fmt: skip
 
-    def test_all(self):
+    def test_every_kind_of_flag_reaches_its_argument(self):
         line = (
             "--source f --place . --count 2 --share .1 --files g h --files i --modes x y --only 1 "
             "2 --map k=a --map l=b --quick --no-checks --level=high b n m"
@@ -109,7 +109,7 @@ class TestValues:
             ("--zzz", "there is no flag --zzz; known: --checks, --count"),
         ],
     )
-    def test_bad_ones(self, more, message):
+    def test_bad_values_of_flags_are_refused(self, more, message):
         assert message in refused(tool, f"a --source f {more}")
 
     @pytest.mark.parametrize("path", ["", ".", "/"])
@@ -143,7 +143,7 @@ class TestOptions:
             ("[]", "--options: must be a JSON object"),
         ],
     )
-    def test_bad_ones(self, options, message):
+    def test_bad_options_of_a_job_are_refused(self, options, message):
         line = f"{self.FILES} --options {options}"
         assert message in refused(job, line, takes_options=True)
 

@@ -78,7 +78,7 @@ class TestCsv:
         assert self.cells(text, text) == [text] * 2
 
     @given(st.lists(st.floats() | st.integers() | st.none() | st.booleans(), min_size=1))
-    def test_numbers_come_back(self, values):
+    def test_numbers_come_back_from_csv_as_they_were(self, values):
         for value, cell in zip(values, self.cells(*values), strict=True):
             if isinstance(value, bool):
                 assert cell == str(value).lower()
@@ -105,6 +105,6 @@ class TestEdges:
                     keywords = {keyword.arg for keyword in node.keywords}
                     assert "file" in keywords or path.name == "escaping.py", path
 
-    def test_lines_for_people(self, capsys):
+    def test_control_characters_are_written_out_in_lines_for_people(self, capsys):
         say("a\x1b[1m\nb")
         assert capsys.readouterr().out == "a\\x1b[1m\nb\n"

@@ -286,7 +286,7 @@ class TestRefused:
             ({"direction": "up"}, "direction: .*'higher' or 'lower'"),
         ],
     )
-    def test_facts(self, fresh, facts, reason):
+    def test_bad_facts_are_refused_by_file_and_remedy(self, fresh, facts, reason):
         with pytest.raises(InputError, match=rf"metric 'a' in .*test_registry.py: .*{reason}"):
             fresh.register("a", **{**FACTS, **facts})(example_metric)
         assert "a" not in fresh.ids()
@@ -320,7 +320,7 @@ class TestEveryEntry:
         assert complete(options, defaults, id) == defaults  # a default is an allowed value
         assert complete(options, {}, id) == defaults
 
-    def test_documents_every_option(self, kind, id):
+    def test_its_docstring_describes_every_option(self, kind, id):
         entry = REGISTRIES[kind].get(id)
         for name in entry.options.model_fields:
             assert f"{name}:" in (entry.function.__doc__ or ""), name

@@ -68,7 +68,7 @@ class TestYaml:
     ],
     ids=lambda v: v[:20],
 )
-def test_json(text, message):
+def test_odd_json_is_refused_in_one_line(text, message):
     with pytest.raises(InputError) as refused:
         parse_json(text, "here")
     assert str(refused.value).startswith(message)

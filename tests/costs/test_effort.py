@@ -65,7 +65,7 @@ def test_gradients_take_three_passes(study):
     assert sensitivity(study(), "integrated_gradients") == minutes_of(3 * 12 * 50)
 
 
-def test_options_count(study):
+def test_options_that_multiply_passes_multiply_minutes(study):
     methods = {"lime": {"num_samples": 4000}, "integrated_gradients": {"n_steps": 500}}
     changed = study(methods=methods)
     assert sensitivity(changed) == minutes_of(12 * 4000)

@@ -45,10 +45,10 @@ class TestEstimated:
             ([job(7.0, model="gpt2")], 25.0),
         ],
     )
-    def test_by_hand(self, jobs, seconds):
+    def test_an_estimate_is_that_worked_out_by_hand(self, jobs, seconds):
         assert estimate(jobs).seconds == (None if seconds is None else pytest.approx(seconds))
 
-    def test_other_amounts(self):
+    def test_cpu_time_bytes_and_memory_are_estimated_too(self):
         jobs = [
             job(cpu_seconds=3.5, bytes=20, max_rss_mb=300.0),
             job(cpu_seconds=3.5, bytes=40, max_rss_mb=None),
@@ -74,7 +74,7 @@ class TestEstimated:
         assert seconds == pytest.approx(sum(one.seconds for one in jobs), abs=1e-6)
 
 
-def test_totals():
+def test_totals_are_sums_of_their_jobs():
     jobs = [
         job(3600.0, cpu_seconds=1800.0, max_rss_mb=500.0, bytes=3000),
         replace(PLANNED, seconds=5400.0, bytes=4000),

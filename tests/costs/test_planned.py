@@ -19,7 +19,7 @@ def jobs_of(experiment, stage=None):
 
 
 class TestJobs:
-    def test_of_every_stage(self, experiment):
+    def test_jobs_of_every_stage_are_planned(self, experiment):
         assert Counter(job.stage for job in jobs_of(experiment(seeds=[0, 1]))) == {
             "prepare": 1, "finetune": 2, "bias": 1, "explain": 2 * N_METHODS,
             "evaluate": 2 * CELLS, "compare": 1, "judge": 1,
@@ -27,7 +27,7 @@ class TestJobs:
             "positive_control": 1,
         }  # fmt: skip
 
-    def test_numbers_of_examples(self, experiment):
+    def test_each_stage_has_its_number_of_examples(self, experiment):
         assert {job.stage: job.examples for job in jobs_of(experiment())} == {
             "prepare": 80, "finetune": 3 * 64, "bias": 16, "explain": 16, "evaluate": 16,
             "compare": 16, "judge": None, "negative_control": 5 * 16, "ranking": 16,
@@ -40,7 +40,7 @@ class TestJobs:
         path.touch()
         assert [job.stage for job in jobs_of(experiment()) if job.finished] == ["prepare"]
 
-    def test_samples_of_samples(self, experiment):
+    def test_a_metric_scores_a_sample_of_what_a_method_explains(self, experiment):
         made = experiment(
             methods={"gradient": {"max_examples": 10}},
             metrics={"gini": {"max_examples": 7}, "sparsity": {"max_examples": 12}},

@@ -44,7 +44,7 @@ def names(tmp_path):
 
 
 class TestWordPairs:
-    def test_two_groups(self):
+    def test_words_of_two_groups_are_swapped_in_their_spelling(self):
         text = "A male , Male veteran (MALE) and males"
         expected = {"f": "A female , Female nurse (FEMALE) and males"}
         assert made(text, "m", ("m", "f"), **PAIRS) == expected

@@ -177,7 +177,9 @@ def assert_the_counterfactual_is_the_other_version_with_the_same_town(person):
     share=SHARES,
     seed=SEEDS,
 )
-def test_any_allowed_arguments(n, paired, observed, share, seed):
+def test_biographies_of_any_allowed_arguments_are_repeatable_and_distinct(
+    n, paired, observed, share, seed
+):
     options = {"n_biographies": n, "test_share": share, "generator_seed": seed, "paired": paired}
     if not paired:
         options |= observed

@@ -69,7 +69,7 @@ class TestAlteredFile:
             ({"score_text": "N/A"}, False),
         ],
     )
-    def test_the_filter(self, changes, kept, tmp_path):
+    def test_only_rows_that_pass_the_filter_are_read(self, changes, kept, tmp_path):
         source = source_of(tmp_path, [*people(), {**ROW, **changes, "id": "999"}])
         found = load_dataset("compas", source, {"verify": False})
         assert ("00999" in {e.example_id for e in found}) == kept
@@ -94,12 +94,12 @@ class TestAlteredFile:
         assert DATASETS.get("compas").facts.groups == ("male", "female")  # registered ones stay
 
     @pytest.mark.parametrize(("options", "message"), REFUSED["bad_options"])
-    def test_bad_options(self, options, message, tmp_path):
+    def test_bad_options_of_compas_are_refused(self, options, message, tmp_path):
         with pytest.raises(InputError, match=message):
             load_dataset("compas", source_of(tmp_path, people()), {"verify": False, **options})
 
 
-def test_the_published_counts():
+def test_the_published_counts_are_met():
     need((REAL / FILE.path).is_file(), f"COMPAS below {REAL} (or EXPARITY_DATA)")
     found = load_dataset("compas", DataSource(REAL, download=False))
     assert len(found) == 6172

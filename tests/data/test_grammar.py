@@ -88,7 +88,9 @@ def test_gendered_words_and_kinds_of_test_are_in_train(seed: int) -> None:
     share=st.floats(0.0, 1.0, exclude_min=True, exclude_max=True),
     seed=st.integers(-(10**9), 10**9),
 )
-def test_any_allowed_arguments(variant: str, n_pairs: int, share: float, seed: int) -> None:
+def test_sentences_of_any_allowed_arguments_are_repeatable_and_distinct(
+    variant: str, n_pairs: int, share: float, seed: int
+) -> None:
     sentences = generate_pairs(variant, n_pairs=n_pairs, test_share=share, seed=seed)
     assert sentences == generate_pairs(variant, n_pairs=n_pairs, test_share=share, seed=seed)
     assert len({sentence.words for sentence in sentences}) == 2 * n_pairs

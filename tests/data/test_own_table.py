@@ -94,7 +94,7 @@ class TestCsv:
         expected = [{k: v.encode("utf-8", "replace").decode() for k, v in r.items()} for r in rows]
         assert [row for _, row in read_rows(path, ["a", "b"])] == expected
 
-    def test_a_long_document(self, tmp_path):
+    def test_a_document_of_50000_words_is_read(self, tmp_path):
         rows = table()
         rows[3]["text"] = "word " * 50_000
         found, _ = load(write(tmp_path / "a.csv", rows))
@@ -165,7 +165,7 @@ class TestRefusals:
             ("gone.csv", None, "gone.csv: no such file; paths are relative to the current folder"),
         ],
     )
-    def test_bad_files(self, name, content, message, tmp_path):
+    def test_unreadable_files_are_refused(self, name, content, message, tmp_path):
         path = tmp_path / name
         if content is not None:
             path.write_bytes(content)
@@ -199,7 +199,7 @@ class TestRefusals:
         assert refused(saved).endswith(f"as in {saved}/*.arrow")
 
     @pytest.mark.parametrize(("changes", "message"), REFUSED["bad_values"])
-    def test_bad_values(self, changes, message, tmp_path):
+    def test_rows_with_bad_values_are_refused(self, changes, message, tmp_path):
         rows = table(
             id=lambda i: f"x{i}",
             why=[[0] * 5],
@@ -271,7 +271,7 @@ class TestTablesInTheWild:
     """Files as other tools and people write them."""
 
     @pytest.mark.parametrize("suffix", ["json", "jsonl", "parquet", "arrow"])
-    def test_columns_inside_others(self, suffix, tmp_path):
+    def test_a_column_inside_another_is_named_with_a_point(self, suffix, tmp_path):
         rows = [
             {"text": row["text"], "gold": {"label": row["label"]}, "who": {"is": row["group"]}}
             for row in table()
@@ -295,7 +295,7 @@ class TestTablesInTheWild:
             path.write_text(text)
             assert load(path) == expected
 
-    def test_compressed_files(self, tmp_path):
+    def test_a_compressed_file_is_read_like_a_plain_one(self, tmp_path):
         plain = write(tmp_path / "a.tsv", table())
         path = tmp_path / "b.tsv.gz"
         path.write_bytes(gzip.compress(plain.read_bytes()))

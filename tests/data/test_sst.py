@@ -80,12 +80,12 @@ class TestRationale:
             ("(0 (1 bad) (4 (2 but) (4 fine)))", (1, 0, 1)),
         ],
     )
-    def test_by_hand(self, line, marks):
+    def test_rationales_are_those_worked_out_by_hand(self, line, marks):
         assert rationale_of(read_tree(line).phrases) == marks
         assert published(tree_of(line)) == list(marks)
 
     @given(TREES)
-    def test_as_published(self, tree):
+    def test_rationales_are_those_of_the_published_algorithm(self, tree):
         def written(node):
             rating, *parts = node
             words = " ".join(part if part == "w" else written(part) for part in parts)

@@ -39,7 +39,7 @@ def rows() -> TrainingSet:
     )  # fmt: skip
 
 
-def test_weights(rows):
+def test_reweighting_gives_each_cell_its_weight(rows):
     after = apply(rows, interventions("rw"))
     cells = [(label, group) for label in (0, 1) for group in ("male", "female")]
     found = {
@@ -54,7 +54,7 @@ def test_weights(rows):
 
 
 @pytest.mark.parametrize("recipe", SIZES)
-def test_sizes(rows, recipe):
+def test_each_recipe_makes_cells_of_its_sizes(rows, recipe):
     after = apply(rows, interventions(recipe))
     assert len(after.examples) == SIZES[recipe]
     sizes = Counter((example.label, example.group) for example in after.examples)

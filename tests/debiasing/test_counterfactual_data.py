@@ -61,7 +61,7 @@ def test_half_of_each_class_and_group_is_exchanged(sizes, seed, data):
 
 
 @pytest.mark.reference
-def test_weights_of_copies():
+def test_copies_weigh_as_each_study_has_them():
     """By the text: the original's (BiasBios), 1 (Jigsaw), or that of the copy's own cell."""
     plain = training_set_of(SIZES, groups=TWO)
     weigh = {"use": "group_class_weights"}

@@ -33,7 +33,7 @@ BY_NAME = {
 }
 
 
-def test_recipes_by_name():
+def test_each_recipe_names_its_interventions():
     assert {name: calls_of(name, "") for name in RECIPES} == BY_NAME
 
 
@@ -48,7 +48,7 @@ def test_recipes_by_name():
         (["equal_steps", "rw", "cda"], [{"use": "equal_steps"}, WEIGH, SAME]),
     ],
 )
-def test_lists_and_interventions(written, calls):
+def test_lists_mappings_and_ids_become_calls(written, calls):
     assert calls_of(written, "") == calls
 
 

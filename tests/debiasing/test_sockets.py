@@ -113,7 +113,7 @@ class TestLoop:
         assert parts[2] == pytest.approx(3 * whole, rel=1e-5)
         assert min(parts) > 0
 
-    def test_equal_steps(self, plain, tmp_path):
+    def test_a_smaller_training_set_takes_as_many_steps(self, plain, tmp_path):
         once = apply(plain, [{"use": "sampled", "params": {"same_steps": True}}])
         assert len(once.examples) < len(plain.examples)
         training = TrainingSpec(epochs=1, batch_size=8)

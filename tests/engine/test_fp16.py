@@ -45,7 +45,7 @@ def bound(pair, monkeypatch):
 
 
 @pytest.mark.parametrize("method", QUICK)
-def test_perturbations_are_close(pair, method):
+def test_perturbations_in_fp16_are_close_to_fp32(pair, method):
     exact, half, *texts_and_targets = pair
     texts, targets = (each[:2] for each in texts_and_targets)
     found = [exparity.explain(c, texts, targets, method, **QUICK[method]) for c in (exact, half)]

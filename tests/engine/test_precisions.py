@@ -37,7 +37,7 @@ def explained(classifier, texts, targets, method):
 
 
 @pytest.mark.parametrize("method", METHOD_IDS)
-def test_methods(pair, method):
+def test_methods_in_bf16_are_close_to_fp32(pair, method):
     """bfloat16 keeps 8 bits: gradients keep their direction (cosine above 0.9), and
     scores in units of probability are within 0.05, as probabilities are. SHAP may split other
     branches, so that tokens exchange shares, but their sum is within 0.05.
@@ -59,7 +59,7 @@ def test_methods(pair, method):
 
 
 @pytest.mark.parametrize("metric", METRICS.ids())
-def test_metrics(pair, metric):
+def test_metrics_in_bf16_are_close_to_fp32(pair, metric):
     """Of the same scores: probabilities within 0.1; radii and relative changes within 30 %.
 
     Falls in probability that are smaller than the precision resolves have no order.
@@ -83,7 +83,7 @@ def test_metrics(pair, metric):
         np.testing.assert_allclose(values[1], values[0], atol=0.1)
 
 
-def test_load_in_bf16(checkpoints):
+def test_a_classifier_in_bf16_is_explained_and_scored(checkpoints):
     classifier = exparity.load_classifier(checkpoints["gpt2"], "cpu", "bf16")
     assert classifier.model.dtype == torch.bfloat16
     found = exparity.explain(classifier, ["The girl sings ."], [0], "shap", max_evals=12)

@@ -46,7 +46,7 @@ class TestThreads:
         for (_, method), found in zip(jobs, results, strict=True):
             np.testing.assert_allclose(found, wanted[method], atol=1e-7)
 
-    def test_one_classifier(self, objects):
+    def test_threads_share_one_classifier(self, objects):
         self.same_from_all_threads([exparity.load_classifier(objects)])
         assert all(weight.requires_grad for weight in objects[0].parameters())
         assert not any("forward" in vars(module) for module in objects[0].modules())
@@ -110,13 +110,13 @@ class TestModes:
             return run()
 
     @pytest.mark.parametrize("method", METHODS)
-    def test_explanations(self, objects, modes, method):
+    def test_modes_of_callers_change_no_explanation(self, objects, modes, method):
         def run():
             return explained(exparity.load_classifier(objects), method)
 
         np.testing.assert_array_equal(self.within(modes, run), run())
 
-    def test_every_other_door(self, objects, modes):
+    def test_modes_of_callers_change_no_other_output(self, objects, modes):
         classifier = exparity.load_classifier(objects)
         explanations = exparity.explain(classifier, TEXTS, 1, "gradient")
         ids = [explanation.token_ids for explanation in explanations]

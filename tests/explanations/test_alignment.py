@@ -65,7 +65,7 @@ def test_tokens_with_and_without_marks_and_special_ones(model, marks, specials):
         assert values[0] == values[1]
 
 
-def test_captum(model):
+def test_attributions_of_captum_are_taken_in_every_shape(model):
     one = own(model, "gradient")
     embeddings = model.embed(one.token_ids)[None].requires_grad_()
 
@@ -79,7 +79,7 @@ def test_captum(model):
         np.testing.assert_allclose(made.scores, one.scores, rtol=1e-4, atol=1e-7)
 
 
-def test_shap(model):
+def test_rows_of_shap_are_taken_by_their_pieces(model):
     import shap
 
     one = own(model)

@@ -149,7 +149,7 @@ class TestTokens:
 
 
 class TestComparison:
-    def test_numbers(self):
+    def test_a_comparison_shows_its_numbers(self):
         rng = np.random.default_rng(1)
         groups = ["male"] * 40 + ["female"] * 40
         pairs = [str(i) for i in range(40)] * 2
@@ -171,7 +171,7 @@ class TestComparison:
         assert "1 of 4, left out" in text
         assert "nan" not in text
 
-    def test_groups_are_text(self):
+    def test_names_of_groups_are_shown_as_text(self):
         order = ("<b>", "a\x1b[2J\u202e")
         found = compare_groups([1.0, 2.0, 3.0, 5.0], order * 2, order)
         assert r"<b> − a\x1b[2J\u202e" in "".join(read(found).text)

@@ -97,7 +97,7 @@ def test_words_of_a_pair_are_numbered_on():
     assert units.unit_of_token.tolist() == [0, 1, 1, 1, 2, 3, 4, 5]
 
 
-def test_refused():
+def test_units_that_a_text_lacks_are_refused():
     one = Explanation("a b", 0, tokens=["x", "y", "z"], scores=[1, 2, 3], word_ids=[0, 1, 2])
     assert len(one.units("word")) == 3
     with pytest.raises(InputError, match="sentence: tokens of 3 words, and a text of 2; give"):

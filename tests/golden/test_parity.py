@@ -97,7 +97,7 @@ def worst(found, expected):
 
 
 @pytest.mark.parametrize("method", ["gradient", "gradient_x_input", "integrated_gradients_x_input"])
-def test_gradient_methods(method, classifier, texts, rows):
+def test_gradient_methods_equal_the_reference(method, classifier, texts, rows):
     found = explained(classifier, texts, rows, method)
     assert worst(found, goldens(rows, method)) < 1e-4
 
@@ -112,7 +112,7 @@ def test_integrated_gradients_are_noise_for_both(classifier, texts, rows):
 
 
 @pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.exhaustive)])
-def test_shap(classifier, texts, rows, every):
+def test_shap_equals_the_reference(classifier, texts, rows, every):
     """Holds where 500 evaluations split the whole hierarchy, and where they do not."""
     texts, rows = texts[::every], rows[::every]
     assert {row["shap"]["complete"] for row in rows} == {True, False}
@@ -121,7 +121,7 @@ def test_shap(classifier, texts, rows, every):
 
 
 @pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.exhaustive)])
-def test_lime_probabilities(classifier, encodings, rows, every):
+def test_probabilities_of_lime_masks_equal_the_reference(classifier, encodings, rows, every):
     """The same probabilities for the same masks, which special tokens are not spared from."""
     mask_id = classifier.tokenizer.mask_token_id
     sequences, expected, targets = [], [], []

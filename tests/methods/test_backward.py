@@ -64,7 +64,7 @@ def test_nothing_is_left_behind_after_an_error(classifiers):
 @pytest.mark.parametrize("name", ["relu", "gelu", "gelu_new", "tanh", "silu"])
 @settings(max_examples=30)
 @given(st.floats(-4, 4, width=32), st.sampled_from([0.0, 1e-7, 1e-4, 0.5, -3.0]))
-def test_mean_slope(name, a, gap):
+def test_a_mean_slope_is_the_quotient_or_the_derivative(name, a, gap):
     """The quotient where points differ, however little; the derivative where they are the same."""
     function = ACT2FN[name]
     x, reference = torch.tensor([a]), torch.tensor([a]) + gap

@@ -105,7 +105,7 @@ def test_explain_many_equals_explain_and_says_how_to_explain_again(classifiers, 
             assert dict(one.origin.params) == quick(method)
 
 
-def test_work_is_shared(classifiers, monkeypatch):
+def test_methods_with_equal_options_share_gradients(classifiers, monkeypatch):
     """One gradient serves two methods, and one path two others, if all options are equal."""
     classifier, calls = classifiers["bert"], []
     inner = classifier.input_gradients

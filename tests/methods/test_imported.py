@@ -215,7 +215,7 @@ NAN = float("nan")
         (changed(text="Another text .", example_id=TEXTS[1]), ":2: its text is not the text of"),
     ],
 )
-def test_wrong_lines(classifiers, tmp_path, change, message):
+def test_lines_that_do_not_fit_are_refused(classifiers, tmp_path, change, message):
     made = exparity.explain(classifiers["bert"], TEXTS, TARGETS, "gradient_x_input")
     path = write(tmp_path / "a.jsonl", change(own(made)))
     with pytest.raises(InputError, match=message) as caught:
@@ -224,7 +224,7 @@ def test_wrong_lines(classifiers, tmp_path, change, message):
 
 
 @pytest.mark.parametrize("path", ["", "none.jsonl"])
-def test_no_file(classifiers, path):
+def test_a_missing_file_is_named(classifiers, path):
     with pytest.raises(InputError, match=f"method imported: path: no file '{path}'; name the"):
         imported(classifiers["bert"], path)
 

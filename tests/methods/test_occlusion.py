@@ -28,7 +28,7 @@ def naive(classifier, encoding, target, per):
 
 @pytest.mark.parametrize("per", ["token", "word"])
 @pytest.mark.parametrize("target", [0, 1])
-def test_equals_the_loop(classifiers, per, target):
+def test_occlusion_equals_a_naive_loop(classifiers, per, target):
     classifier = classifiers["bert"]
     found = exparity.explain(classifier, TEXTS, [target] * 2, "occlusion", unit=per)
     for one, encoding in zip(found, classifier.encode(TEXTS), strict=True):

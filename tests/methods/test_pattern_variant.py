@@ -56,7 +56,7 @@ WORDS = ["she", "he", "She", "sings", ".", "waiter", "don't"]
         max_size=8,
     )
 )
-def test_equals_dense_loops(rows):
+def test_covariances_equal_dense_loops(rows):
     texts, labels = [text for text, _ in rows], [label for _, label in rows]
     pattern = covariances(Training.of((texts, labels)))
     expected = naive_covariances(texts, labels)

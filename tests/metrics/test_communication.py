@@ -109,7 +109,7 @@ def test_sets_are_never_parted_and_every_fold_has_each_decision():
     assert np.ptp(counts, axis=0).max() <= 2  # a set of two
 
 
-def test_groups_weigh_alike():
+def test_groups_of_other_sizes_weigh_alike():
     groups = [*"aaaab"]
     assert weights_of(groups).tolist() == [0.625] * 4 + [2.5]
 

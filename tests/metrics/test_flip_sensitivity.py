@@ -66,7 +66,7 @@ def naive(exact, one, max_tokens, max_radius, steps, bisections):
 @pytest.mark.parametrize(
     ("max_tokens", "max_radius"), [(1, 1.0), (3, 1.0), (3, 0.03)], ids=["one", "three", "tight"]
 )
-def test_equals_the_loop(classifier, max_tokens, max_radius):
+def test_flip_sensitivity_equals_a_naive_loop(classifier, max_tokens, max_radius):
     explanations = drawn(classifier, TEXTS)
     options = {"max_tokens": max_tokens, "max_radius": max_radius, "steps": 3, "bisections": 5}
     found, notes = run(classifier, explanations, **options)

@@ -53,7 +53,7 @@ def naive(exact, method, one, classifier, *, steps, radius):
 
 @pytest.mark.reference
 @pytest.mark.parametrize("method", ["gradient", "integrated_gradients_x_input"])
-def test_equals_the_loop(classifier, method):
+def test_sensitivity_equals_a_naive_loop(classifier, method):
     params = {"n_steps": 3} if "integrated" in method else {}
     explanations = exparity.explain(classifier, TEXTS, TARGETS, method=method, **params)
     options = {"steps": 3, "radius": 0.05}

@@ -347,7 +347,7 @@ def test_pretrained_models_of_every_kind_get_a_head(family, tmp_path):
 
 
 class TestTokenizer:
-    def test_none_is_refused(self, folder):
+    def test_a_checkpoint_without_a_tokenizer_is_refused(self, folder):
         for file in ("tokenizer.json", "tokenizer_config.json"):
             (folder / file).unlink()
         refuse(folder, "has no tokenizer; save the one that the model was trained with")

@@ -38,7 +38,7 @@ def data(folder) -> PreparedData:
     return trainings.pairs(folder, 60)
 
 
-def test_schedule_by_hand():
+def test_the_schedule_is_that_worked_out_by_hand():
     found = [linear_schedule(step, 10, 2) for step in range(11)]
     assert found == pytest.approx([0, 0.5, 1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8, 0])
     assert linear_schedule(0, 4, 0) == 1.0

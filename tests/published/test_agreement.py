@@ -30,7 +30,7 @@ def overall(found, question):
         ("considerable", {"considerable_published": None}, None),
     ],
 )
-def test_what_both_decide(question, changes, agree):
+def test_cells_count_where_both_studies_decide(question, changes, agree):
     answer = overall(agreements([cell_match(**changes)]), question)
     assert (answer.n, answer.agree) == ((0, 0) if agree is None else (1, agree))
 
@@ -43,7 +43,7 @@ def matches_of(decisions):
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
-def test_properties_of_rates(decisions):
+def test_rates_and_kappa_are_those_of_scikit_learn(decisions):
     found = agreements(matches_of(decisions))
     answer = overall(found, "significant")
     assert answer.agree == sum(a == b for a, b in decisions)

@@ -11,7 +11,7 @@ from exparity.published.output import comparison_summary
 
 
 class TestCommand:
-    def test_prints_and_writes(self, capsys, tmp_path, study):
+    def test_the_command_prints_and_writes_the_comparison(self, capsys, tmp_path, study):
         cells = [c for c in study.cells.values() if c.key.model.endswith("_scratch")]
         write_report(tmp_path, [r for c in cells for r in rows_like(c)])
         command = ["compare-published", str(tmp_path), "--output", str(tmp_path / "out")]

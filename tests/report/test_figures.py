@@ -165,7 +165,7 @@ class TestFiles:
         drawn = write_figures(few, [], tmp_path, Failures())
         assert drawn == ["verdicts", "roc-data_0"]
 
-    def test_nothing_sticks_out(self, table, names, tmp_path):
+    def test_no_mark_or_word_sticks_out_of_a_figure(self, table, names, tmp_path):
         """Measured with letters in 20 times their size, whose widths are not rounded."""
         for width in WIDTHS.values():
             with house_style():

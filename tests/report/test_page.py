@@ -40,7 +40,7 @@ def embedded(results):
 class TestData:
     """Every number that scripts show is the artefact's."""
 
-    def test_tests(self, results, embedded):
+    def test_the_numbers_of_tests_are_the_artefacts(self, results, embedded):
         found = read_results(results, "disparity").query("quantity == 'score'")
         cells, tests = embedded["disparity"]["cells"], embedded["disparity"]["tests"]
         datasets = [embedded["disparity"]["tables"][table]["dataset"] for table in cells["table"]]
@@ -54,7 +54,7 @@ class TestData:
         # Six digits are more than are shown.
         assert_frame_equal(shown, found[list(shown)], check_dtype=False, rtol=5e-6, atol=0)
 
-    def test_distributions(self, results, embedded):
+    def test_the_numbers_of_distributions_are_the_artefacts(self, results, embedded):
         scores = read_results(results, "scores")
         data = embedded["distributions"]
         ids = itertools.product(data["pairs"], data["methods"], data["metrics"])
@@ -70,7 +70,7 @@ class TestData:
                 shapes = [style for style, _ in found["shapes"]]
                 assert shapes == ["group-1", "group-2", "box", "median"]
 
-    def test_explanations(self, results, embedded):
+    def test_the_numbers_of_explanations_are_the_artefacts(self, results, embedded):
         explained = read_results(results, "explanations")
         explained = explained.set_index([*KEY[:3], "seed", "example_id"])
         scores = read_results(results, "scores").set_index([*KEY, "seed", "example_id"])
@@ -186,7 +186,7 @@ class TestBrowser:
         assert close["x"] + close["width"] <= 374  # of 390, with the dialog's margin
         page.get_by_label("Close").click()
 
-    def test_filters_and_views(self, open_page, embedded):
+    def test_filters_and_views_choose_what_a_table_shows(self, open_page, embedded):
         page = open_page()
         assert visible_cells(page) == 36
         form = page.locator("#disparity-filters")

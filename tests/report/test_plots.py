@@ -46,7 +46,7 @@ class TestVerdicts:
         assert said == ["Different: a", "Different: b", "Equivalent"]
         assert texts(second)[0] == "Undecided"
 
-    def test_bad_input(self):
+    def test_no_verdicts_are_refused(self):
         with pytest.raises(InputError, match="there are no verdicts to plot"):
             exparity.plot_verdicts([])
 
@@ -68,7 +68,7 @@ class TestDistributions:
             ([1.0, 2.0], ["male", "old"], "'old' is not in order="),
         ],
     )
-    def test_bad_input(self, values, groups, message):
+    def test_scores_and_groups_that_do_not_fit_are_refused(self, values, groups, message):
         with pytest.raises(InputError, match=message):
             exparity.plot_distributions(values, groups)
 
@@ -79,7 +79,7 @@ class TestTests:
         figure = exparity.plot_effects([{"method": "m", "metric": "k", **vars(found)}])
         assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["m"]
 
-    def test_bad_input(self):
+    def test_tests_of_several_tables_or_of_no_scores_are_refused(self):
         with pytest.raises(InputError, match=r"d \(male − female\), e \(male"):
             exparity.plot_effects(rows_of() + rows_of(dataset="e"))
         with pytest.raises(InputError, match="no tests to plot whose quantity is 'score'"):

@@ -185,7 +185,7 @@ class TestPage:
         assert "No curve for m: all texts are of this class, or none is." in page
         assert f"{MOST_CLASSES + 1} classes: confusion matrices and curves are among" in page
 
-    def test_names_are_escaped(self, page):
+    def test_names_of_classes_and_groups_are_escaped(self, page):
         assert "<b>yes" not in page
         assert "f &amp; g" in page
 

@@ -208,7 +208,7 @@ class TestPage:
         assert f"in place of the real ones, in {shares[1]}" in page.text
         assert "The 97.5 % interval of the typical size of the gap of a training" in page.text
 
-    def test_accuracies(self, page):
+    def test_the_page_has_the_accuracy_of_each_group(self, page):
         rows = [[text for text, _ in row] for row in page.table("Accuracy on the test split")]
         expected = []
         for cell in product(SETTINGS["datasets"], SETTINGS["models"], SETTINGS["seeds"]):
@@ -258,7 +258,7 @@ def packed_script(source):
     return inflated(text)
 
 
-def test_csv_and_latex(study, tests_of):
+def test_csv_and_latex_hold_the_same_cells(study, tests_of):
     dataset = "data_1"  # one of its classifiers has collapsed
     path = study / "report" / "tables" / f"disparity-{dataset}-male-female.csv"
     with path.open(newline="", encoding="utf-8") as file:

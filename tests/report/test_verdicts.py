@@ -71,7 +71,7 @@ def test_a_verdict_is_added_by_its_data_alone(results, capsys, monkeypatch):
     assert "Odd one out: Odd in general, above 0.2." in shown
 
 
-def test_counts():
+def test_cells_are_counted_by_quantity_and_verdict():
     rows = [
         row("different", verdict_strict="different"),
         row("undecided"),

@@ -65,7 +65,7 @@ def test_a_checkpoint_of_another_cell(cell, made, tmp_path, copied):
         evaluate(cell, made[0], output, checkpoint=checkpoint, use="sufficiency")
 
 
-def test_a_damaged_manifest(cell, tmp_path, copied):
+def test_a_damaged_manifest_is_named(cell, tmp_path, copied):
     checkpoint, manifest = copied
     manifest.write_text("[]")
     with pytest.raises(InputError, match=f"^checkpoint {checkpoint}: exparity.json is unreadable"):

@@ -84,7 +84,7 @@ def test_a_part_or_a_sample_changes_no_digit(cell, made, tmp_path, monkeypatch):
     assert few == [row for row in every if row["example_id"] in ids]
 
 
-def test_one_direction(cell, tmp_path):
+def test_limits_of_one_direction_serve_no_other(cell, tmp_path):
     rows = rows_of(
         search(cell, tmp_path / "l.parquet", takes={"kept": ["token"]}), "removal_limits"
     )
@@ -150,7 +150,9 @@ class TestFalls:
     """What scores are means of stands beside them."""
 
     @pytest.mark.parametrize("metric", ["comprehensiveness", "sufficiency"])
-    def test_of_tokens(self, cell, explanations, tmp_path, metric):
+    def test_falls_of_tokens_have_the_score_as_their_mean(
+        self, cell, explanations, tmp_path, metric
+    ):
         rows = rows_of(evaluate(cell, explanations, tmp_path / "s.parquet", metric), "scores")
         assert len({len(row["sizes"]) for row in rows}) > 1
         for row in rows:
@@ -162,7 +164,9 @@ class TestFalls:
             assert (np.diff(rising) >= -1e-6).all()
 
     @pytest.mark.parametrize("metric", ["soft_comprehensiveness", "soft_sufficiency"])
-    def test_of_draws(self, cell, explanations, tmp_path, metric):
+    def test_falls_of_draws_have_the_score_as_their_mean(
+        self, cell, explanations, tmp_path, metric
+    ):
         rows = rows_of(evaluate(cell, explanations, tmp_path / "s.parquet", metric), "scores")
         assert any(fall < 0 for row in rows for fall in row["falls"])
         for row in rows:

@@ -92,7 +92,7 @@ def by_hand(tuned):
     return score
 
 
-def test_equals_the_loop(tuned, tmp_path):
+def test_mlm_scores_equal_a_naive_loop(tuned, tmp_path):
     rows = run(tuned, tmp_path / "m.parquet")
     examples = examples_of(tuned)
     assert len(rows) == len(examples) > 4

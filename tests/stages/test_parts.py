@@ -77,7 +77,9 @@ def interrupted(monkeypatch):
     return call
 
 
-def test_explain_continues(cell, whole, slow, interrupted, tmp_path, caplog, monkeypatch):
+def test_explain_continues_from_its_finished_parts(
+    cell, whole, slow, interrupted, tmp_path, caplog, monkeypatch
+):
     output = tmp_path / "a" / "x.parquet"
     interrupted(3, explain, cell, output)
     assert not output.exists()

@@ -61,7 +61,7 @@ def matched(rng, n):
 
 @pytest.mark.reference
 class TestByLoops:
-    def test_in_pairs(self):
+    def test_gaps_of_matched_sets_equal_least_squares(self):
         values, groups, sets, classes, lengths = matched(np.random.default_rng(0), 25)
         of = {(s, g): i for i, (s, g) in enumerate(zip(sets, groups, strict=True))}
         gaps, of_length, of_class = [], [], []
@@ -84,7 +84,7 @@ class TestByLoops:
         others = [[1, 5 - 2], [1, 5 - 5], [1, 9 - 3], [1, 1 - 4]]
         agrees(one(values, groups, sets, length=lengths), *naive(gaps, others))
 
-    def test_length_of_rows(self):
+    def test_a_gap_at_equal_length_equals_least_squares(self):
         rng = np.random.default_rng(2)
         values, lengths = rng.normal(size=60), rng.uniform(3, 40, 60)
         is_first = np.arange(60) < 22
@@ -149,7 +149,7 @@ class TestEdges:
 
     @pytest.mark.parametrize("covariate", ["class", "length"])
     @pytest.mark.parametrize("paired", [True, False])
-    def test_too_few(self, covariate, paired):
+    def test_too_few_values_have_no_gap(self, covariate, paired):
         pairs = ["a", "a"] if paired else None
         gap = one([1.0, 2.0], [*"mf"], pairs, **{covariate: [0, 1]})
         assert gap.flags[0] in ("too_few", "not_estimable")

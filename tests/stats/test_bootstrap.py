@@ -50,7 +50,7 @@ class TestSmall:
         assert found[:2] == pytest.approx(expected, rel=1e-9)
         assert found[2] == ()
 
-    def test_matched_sets(self, n):
+    def test_an_interval_of_matched_sets_equals_a_naive_loop(self, n):
         sample = of_sets(np.random.default_rng(n), n)
         data = *sample.plus, *sample.minus
 

@@ -27,7 +27,7 @@ def sample():
 
 @pytest.mark.reference
 class TestAtOnce:
-    def test_is_scipys(self, sample):
+    def test_tests_over_all_groups_are_those_of_scipy(self, sample):
         table, values, groups, sets = sample
         kruskal = scipy.stats.kruskal(*table.T)
         friedman = scipy.stats.friedmanchisquare(*table.T)
@@ -99,14 +99,14 @@ class TestDegenerate:
         assert rows[0].n_sets == 12
         assert [r.flags for r in rows if r.group_b == "d"] == [["too_few"]] * 3
 
-    def test_equal_values(self):
+    def test_equal_values_differ_nowhere(self):
         rows = compare_all([0.1] * 9, [*ORDER] * 3, ORDER, [*"xxxyyyzzz"])
         for row in rows:
             assert row.flags == ["constant"]
             assert (row.omnibus_statistic, row.omnibus_p, row.epsilon_squared) == (0.0, 1.0, 0.0)
             assert (row.n_sets, row.friedman_statistic, row.friedman_p) == (3, 0.0, 1.0)
 
-    def test_no_values(self):
+    def test_no_values_are_too_few(self):
         rows = compare_all([], [], ORDER, [])
         assert [r.flags for r in rows] == [["too_few"]] * 3
         assert {r.n_groups for r in rows} == {0}

@@ -88,7 +88,7 @@ OPTIONS = {"alpha": 0.01, "threshold": 0.3, "confidence": 0.9}
 class TestFormulas:
     @pytest.mark.parametrize("sets", [2, 3, 17])
     @pytest.mark.parametrize("seeds", [2, 3, 5])
-    def test_of_matched_sets(self, seeds, sets):
+    def test_a_test_of_matched_sets_equals_naive_loops(self, seeds, sets):
         rng = np.random.default_rng([seeds, sets])
         rows, groups, pairs = paired_scores(rng, seeds, sets, gap=0.3)
         (test,) = crossed_tests(rows, groups, ORDER, pairs, **OPTIONS)
@@ -101,14 +101,14 @@ class TestFormulas:
 
     @pytest.mark.parametrize("sizes", [(2, 3), (7, 19), (30, 30)])
     @pytest.mark.parametrize("seeds", [2, 4, 8])
-    def test_of_unmatched_groups(self, seeds, sizes):
+    def test_a_test_of_unmatched_groups_equals_naive_loops(self, seeds, sizes):
         rng = np.random.default_rng([seeds, *sizes])
         rows, groups = unpaired_scores(rng, seeds, *sizes)
         (test,) = crossed_tests(rows, groups, ORDER, **OPTIONS)
         check(test, cell(rows, groups))
         assert (test.n_seeds, test.n_sets, test.n_a, test.n_b) == (seeds, 0, *sizes)
 
-    def test_by_hand(self):
+    def test_a_test_of_two_sets_is_that_worked_out_by_hand(self):
         # Two seeds, two sets: D = [[1, 3], [2, 6]], D̄ = 3; the seeds' means are 2 and 4, the sets'
         # 1.5 and 4.5. MS_S = 2·(1 + 1)/1 = 4, MS_I = 2·(2.25 + 2.25)/1 = 9; all residuals are ±0.5,
         # so MS_E = 1: V_S = 1, V_I = 9/4 and V_E = 1/4, so that B = 2. Both t are Cauchy's, whose
@@ -185,7 +185,7 @@ class TestDegenerate:
 
     @pytest.mark.parametrize("pairs", [SETS, None])
     @pytest.mark.parametrize("value", [0.0, 0.1, -7.3])
-    def test_all_equal(self, value, pairs):
+    def test_equal_scores_are_constant(self, value, pairs):
         test = self.compared([[value] * 6] * 10, pairs)
         self.assert_not_tested(test, ["constant"])
         assert test.estimate == 0
@@ -213,7 +213,7 @@ class TestDegenerate:
         assert test.d > 0
 
     @pytest.mark.parametrize("pairs", [SETS, None])
-    def test_one_training(self, pairs):
+    def test_one_training_is_tested_over_texts(self, pairs):
         """Its test is of other texts; of other trainings nothing is known."""
         row = [1.0, 2, 4, 3, 1, 1]
         test = self.compared([row], pairs)
@@ -231,7 +231,7 @@ class TestDegenerate:
             [NAN] * len(OF_TRAININGS), nan_ok=True
         )
 
-    def test_one_set(self):
+    def test_one_matched_set_is_too_few(self):
         rows = [[1.0, NAN, NAN, 2.0, NAN, 1.0]] * 3
         self.assert_not_tested(self.compared(rows), ["too_few", "missing_cells"])
         test = self.compared(rows, None)
@@ -242,7 +242,7 @@ class TestDegenerate:
     @pytest.mark.parametrize(
         "rows", [[], [[NAN] * 6], [[NAN] * 6] * 4, [[1, 2, 3, *[NAN] * 3]] * 2]
     )
-    def test_nothing(self, rows, pairs):
+    def test_no_score_is_too_few(self, rows, pairs):
         test = self.compared(rows, pairs)
         self.assert_not_tested(test, ["too_few", *(["missing_cells"] if rows else [])])
         assert math.isnan(test.estimate)
@@ -251,7 +251,7 @@ class TestDegenerate:
 
 @pytest.mark.property
 @given(scores(seeds=5))
-def test_ranges(study):
+def test_counts_and_p_values_are_in_their_ranges(study):
     rows, groups, pairs = (study[name] for name in ("values", "groups", "pairs"))
     before = rows.copy()
     (test,) = crossed_tests(rows, groups, GROUPS[:2], pairs)

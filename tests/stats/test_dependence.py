@@ -12,7 +12,7 @@ from exparity.stats.dependence import cramers_v, cramers_v_by_split
 
 @pytest.mark.reference
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc")), min_size=1, max_size=60))
-def test_is_the_formula(rows):
+def test_cramers_v_equals_its_formula(rows):
     labels, groups = zip(*rows, strict=True)
     kinds, n, chi = (set(labels), set(groups)), len(rows), 0.0
     for label, group in product(*kinds):
@@ -23,7 +23,7 @@ def test_is_the_formula(rows):
     assert cramers_v(labels, groups) == pytest.approx(v, abs=1e-9, nan_ok=True)
 
 
-def test_by_split():
+def test_cramers_v_is_taken_in_each_split():
     labels, groups = [0, 1, 0, 1, 0, 0, 1, 1], [*"mfmfmfmf"]
     found = cramers_v_by_split(labels, groups, ["train"] * 4 + ["test"] * 4)
     assert list(found) == ["test", "train"]

@@ -32,7 +32,7 @@ def naive_interval(values, is_first, strata, ddof, confidence):
 class TestByLoops:
     @pytest.mark.parametrize("ddof", [0, 1])
     @pytest.mark.parametrize("confidence", [0.8, 0.95, 0.999])
-    def test_pairs(self, ddof, confidence):
+    def test_an_interval_of_matched_sets_equals_a_naive_loop(self, ddof, confidence):
         rng = np.random.default_rng(0)
         values, is_first = rng.normal(size=70) + 5, np.arange(70) < 35
         values[:35] += 0.4
@@ -43,7 +43,7 @@ class TestByLoops:
         assert (low, high) == pytest.approx(expected, rel=1e-5)
         assert not is_none
 
-    def test_rows(self):
+    def test_an_interval_of_rows_equals_a_naive_loop(self):
         rng = np.random.default_rng(1)
         values, is_first = rng.normal(size=90), np.arange(90) < 32
         strata = [[(i,) for i in range(32)], [(i,) for i in range(32, 90)]]

@@ -290,7 +290,7 @@ class TestGrowth:
         return seconds, peak
 
     @pytest.mark.parametrize("matched", [False, True])
-    def test_seconds_and_memory(self, matched):
+    def test_seconds_and_memory_grow_as_the_rows_do(self, matched):
         self.measured(2_000, matched)  # imports
         seconds, peak = self.measured(10_000, matched)
         more_seconds, more_peak = self.measured(40_000, matched)

@@ -20,7 +20,7 @@ LISTS = st.lists(P, max_size=25)
 @pytest.mark.reference
 @pytest.mark.parametrize(("function", "is_holm"), [(holm, True), (benjamini_hochberg, False)])
 @given(p=LISTS)
-def test_adjusted_p_values(function, is_holm, p):
+def test_corrected_p_values_equal_a_naive_loop(function, is_holm, p):
     np.testing.assert_allclose(function(p), corrected(p, is_holm=is_holm), rtol=1e-9, atol=0)
 
 
@@ -42,7 +42,7 @@ class TestFamilies:
         assert [r["p"] for r in found] == pytest.approx([0.02, 0.02, 0.04, math.nan], nan_ok=True)
         assert "p_holm" not in rows[0]
 
-    def test_of_several_ids(self):
+    def test_a_family_may_share_several_ids(self):
         rows = [row(0.02, seed=s, metric=m) for s in (0, 1) for m in ("g", "h")]
         by = {
             family: [r["p_holm"] for r in adjust(rows, family)]
@@ -71,5 +71,5 @@ class TestFamilies:
         assert [r["significant_bh"] for r in adjusted] == [True, False, True]
         assert adjusted[1]["p"] == 0.001
 
-    def test_no_rows(self):
+    def test_no_rows_have_no_correction(self):
         assert adjust([]) == []

@@ -14,19 +14,19 @@ from exparity.stats.typical_gap import typical_gap
 @pytest.mark.reference
 class TestSmallestP:
     @pytest.mark.parametrize(("n_a", "n_b"), [(2, 2), (3, 5), (6, 6), (1, 9)])
-    def test_of_mann_whitney(self, n_a, n_b):
+    def test_the_smallest_p_of_mann_whitney_is_that_of_groups_apart(self, n_a, n_b):
         apart = scipy.stats.mannwhitneyu(range(n_a), range(100, 100 + n_b), method="exact")
         assert smallest_p(n_a, n_b) == pytest.approx(apart.pvalue)
 
     @pytest.mark.parametrize("n", [2, 4, 6, 13])
-    def test_of_signed_rank(self, n):
+    def test_the_smallest_p_of_signed_ranks_is_that_of_one_sign(self, n):
         one_sign = scipy.stats.wilcoxon(range(1, n + 1), method="exact")
         assert smallest_p(50, 60, n) == pytest.approx(one_sign.pvalue)
 
     def test_nothing_can_be_found_in_nothing(self):
         assert smallest_p(0, 0) == smallest_p(1, 1) == smallest_p(9, 9, 1) == smallest_p(0, 5) == 1
 
-    def test_of_many(self):
+    def test_the_smallest_p_of_many_is_zero(self):
         assert smallest_p(600, 700) == 0  # below the smallest float
 
 
@@ -40,7 +40,7 @@ class TestMinimalDetectableEffect:
         found = scipy.stats.nct.sf(critical, dof, effect / 0.3)
         assert found == pytest.approx(0.8, abs=1e-5)
 
-    def test_undefined(self):
+    def test_an_effect_without_error_or_freedom_is_undefined(self):
         both = minimal_detectable_effect(np.array([1.0, math.nan]), np.array([math.nan, 3.0]))
         assert np.isnan(both).all()
 

@@ -20,7 +20,7 @@ def compared(columns, **changes):
 
 
 @given(scores())
-def test_ranges_and_counts(columns):
+def test_counts_add_up_and_numbers_are_in_their_ranges(columns):
     found, undefined = compared(columns), np.isnan(columns["values"])
     assert found.n_a + found.n_b + found.n_undefined == found.n_examples == len(undefined)
     assert found.n_undefined == undefined.sum()

@@ -49,7 +49,7 @@ def array(values):
 
 class TestMannWhitney:
     @given(samples(2, 40), samples(2, 40))
-    def test_is_scipys(self, a, b):
+    def test_mann_whitney_equals_scipys(self, a, b):
         u, p = mann_whitney(array(a), array(b))
         if len({*a, *b}) == 1:
             assert (float(u), float(p)) == (len(a) * len(b) / 2, 1.0)  # scipy divides by zero
@@ -70,7 +70,7 @@ class TestMannWhitney:
 
 class TestSignedRank:
     @given(samples(14, 90))
-    def test_is_scipys(self, differences):
+    def test_signed_ranks_equal_scipys(self, differences):
         found = float(signed_rank(array(differences)))
         if not any(differences):
             assert found == 1.0  # scipy divides by zero

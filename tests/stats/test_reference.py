@@ -35,7 +35,7 @@ def compared(a, b, **options):
 
 
 class TestByHand:
-    def test_three_against_three(self):
+    def test_a_comparison_of_three_and_three_is_that_worked_out_by_hand(self):
         # Means 2 and 5, variances 1 and 1: d = −3/1. No value of the first beats any of the
         # second: U = 0, r = −1, and 2 of the 20 splits are as extreme: p = 0.1.
         found = compared([1.0, 2.0, 3.0], [4.0, 5.0, 6.0])
@@ -60,7 +60,7 @@ class TestByHand:
         assert compared(a, b, threshold=threshold).considerable is considerable
         assert compared(b, a, threshold=threshold).considerable is considerable
 
-    def test_pairs(self):
+    def test_statistics_of_pairs_are_those_worked_out_by_hand(self):
         # Differences 1, 2, 3: mean 2, sd 1, d_z = 2; all positive: p = 2/2³.
         found = compared([2.0, 4.0, 6.0], [1.0, 2.0, 3.0], pairs=[*"abc", *"abc"])
         assert (found.n_pairs, found.d_z) == (3, 2.0)
@@ -73,13 +73,13 @@ class TestByHand:
         found = compare_groups(values, groups, pairs=[*"aabc", *"abbcd"], resamples=0)
         assert (found.n_pairs, found.d_z) == (3, 2.0)
 
-    def test_rank_biserial(self):
+    def test_rank_biserial_runs_from_minus_one_to_one(self):
         assert [rank_biserial(u, 2, 4) for u in (0, 2, 4, 8)] == [-1.0, -0.5, 0.0, 1.0]
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("ddof", [0, 1])
-def test_d_equals_loops(name, ddof):
+def test_cohens_d_equals_naive_loops(name, ddof):
     a, b = SAMPLES[name]
     # Two-pass sums of a dozen numbers differ by a few units in the last place; values near
     # 1e6 with spread 10 lose five more digits.

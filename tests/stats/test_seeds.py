@@ -22,7 +22,7 @@ def row(p, d, alpha=0.05, **more):
 
 
 class TestEffects:
-    def test_by_hand(self):
+    def test_mean_and_spread_of_effects_are_those_worked_out_by_hand(self):
         rows = [row(0.01, 0.4), row(0.04, 0.2), row(0.3, -0.1), row(0.2, 0.1)]
         assert mean_effect(rows) == pytest.approx(0.15)
         # deviations .25 .05 −.25 −.05: squares sum to .13
@@ -37,11 +37,11 @@ class TestEffects:
         for of in (mean_effect, sd_of_effects, has_both_signs):
             assert of([*rows, more]) == of(rows)
 
-    def test_nothing_defined(self):
+    def test_undefined_effects_have_no_mean(self):
         for of in (mean_effect, sd_of_effects):
             assert math.isnan(of([row(math.nan, math.nan)]))
 
-    def test_infinite_effects(self):
+    def test_an_infinite_effect_has_an_infinite_mean(self):
         rows = [row(0.01, math.inf), row(0.01, 0.5)]
         assert mean_effect(rows) == math.inf
         assert math.isnan(sd_of_effects(rows))
@@ -84,7 +84,7 @@ ROWS = [
 ]
 
 
-def test_counts_by_hand():
+def test_significant_shares_are_those_worked_out_by_hand():
     assert significant_share(ROWS, alpha=0.05) == (0.6, 5)
 
 

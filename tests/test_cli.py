@@ -53,7 +53,7 @@ class TestHelp:
             for flag in action.option_strings:
                 assert flag in out
 
-    def test_version(self, run):
+    def test_the_version_is_printed(self, run):
         import exparity
 
         assert run("--version")[:2] == (0, f"exparity {exparity.__version__}\n")
@@ -90,7 +90,7 @@ class TestHelp:
 
 
 class TestList:
-    def test_all(self, run):
+    def test_a_list_has_every_kind_of_part(self, run):
         code, out, _ = run("list")
         assert code == 0
         for word in ("datasets", "methods", "metrics", "  pairs_all", "  label_words", "  gini ↑"):

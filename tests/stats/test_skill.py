@@ -128,7 +128,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_reference_numbers(case):
+def test_scores_excess_and_skill_are_those_worked_out_by_hand(case):
     p, scores, orders, keep, score, excess, in_shares, skill = CASES[case]
     limits, own = measured(p, scores, orders, keep)
     assert own.probability.mean() == pytest.approx(score, abs=6e-7)
@@ -181,7 +181,7 @@ def texts(draw, longest=24):
 
 
 @given(texts(), st.booleans(), st.sampled_from([3, 5, 10, 50]))
-def test_equals_loops(text, keep, stages):
+def test_searched_orders_equal_naive_loops(text, keep, stages):
     n, p, sizes, at, rng = text
     order = searched(p, n, keep, stages)
 
@@ -244,7 +244,7 @@ def test_each_scale_leaves_what_it_should(text, keep):
     ([0.0, 0.0], math.nan),
 ])  # fmt: skip
 @pytest.mark.parametrize("keep", [False, True])
-def test_units_that_count(weights, count, keep):
+def test_units_that_count_are_those_of_a_linear_classifier(weights, count, keep):
     """They are those of a linear classifier, whether the reference removes units or keeps them."""
     left_out = sum(weights) - np.cumsum([0, *weights]) if keep else np.cumsum(weights)
     sizes = np.arange(0 if keep else 1, len(weights) + 1)
@@ -397,7 +397,7 @@ class TestOnAllScales:
         assert whole.p_large == ranks.p_large
         assert math.isnan(columns.d_log_odds)
 
-    def test_verdicts(self):
+    def test_a_gap_of_skill_stands_on_all_scales_or_not(self):
         """A gap stands on all scales, or not; one that turns with the scale is flagged."""
         gaps = {
             "different": (1.5, 1.5, 1.5),

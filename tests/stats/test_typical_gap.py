@@ -140,7 +140,7 @@ cells = st.tuples(
 class TestProperties:
     @given(cells)
     @settings(max_examples=15)
-    def test_of_one_cell(self, cell):
+    def test_p_values_and_interval_of_a_cell_agree(self, cell):
         test = judged(cell)
         ps = [float(p) for p in (test.p_mean, test.p_large, test.p_small)]
         assert all(0 <= p <= 1 for p in ps)

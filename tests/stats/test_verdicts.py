@@ -140,7 +140,7 @@ def test_columns_of_a_row_stay():
     assert "verdict" not in row
 
 
-def test_nothing():
+def test_what_is_not_tested_has_no_verdict():
     assert judge([]) == []
     (row,) = judge([cell(NAN, 0.9, 0.9, NAN)])  # of one way to count falls, no mean gap is tested
     assert math.isnan(row["minimal_detectable_effect_corrected"])
@@ -156,7 +156,7 @@ P = st.one_of(st.floats(0, 1), st.just(NAN), st.floats(0, 0.01))
 @given(st.lists(st.tuples(P, P, P, P, P), max_size=12), st.sampled_from([0.01, 0.05, 0.2]))
 # 11 / 6 of one half, rounded once.
 @example([(1.0,) * 5] * 5 + [(0.5,) * 5] + [(0.0,) * 5] * 5, 0.2)
-def test_by_rows(cells, alpha):
+def test_verdicts_equal_a_naive_loop_over_rows(cells, alpha):
     rows = judge([cell(*ps, others=others) for *ps, others in cells], alpha=alpha)
     by_claim = dict(zip(CLAIMS, np.array(cells).reshape(-1, 5).T[:4], strict=True))
     by_claim["p_cross"] = np.maximum(by_claim["p_large"], by_claim["p_cross"])

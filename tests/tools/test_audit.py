@@ -306,7 +306,7 @@ class TestPrompts:
 
 
 @pytest.mark.workflow
-def test_a_whole_run(repository, checkpoints, tmp_path, monkeypatch):
+def test_an_audit_explains_every_whole_row_once(repository, checkpoints, tmp_path, monkeypatch):
     """Every whole row is explained, others are counted, and nothing is made again."""
     write_table(tmp_path / "reviews.csv")
     spoil(tmp_path / "reviews.csv")

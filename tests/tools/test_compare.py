@@ -72,7 +72,7 @@ def test_gaps_of_single_trainings_are_not_said_to_agree(tmp_path, run):
     assert "further apart" not in extent
 
 
-def test_on_the_terminal(first, second, run):
+def test_differences_are_printed_the_largest_with_more_on_request(first, second, run):
     out = run("compare", first, second)[1]
     assert "4 of A alone" in out
     (line,) = [line for line in out.splitlines() if "+50.00" in line]
@@ -105,7 +105,7 @@ def test_a_run_with_plugins_is_compared_without_them(first, with_plugins, run):
         ('{"datasets": 5}', r"grid\.json: is damaged.*run `snakemake`"),
     ],
 )
-def test_no_run(tmp_path, content, message):
+def test_a_folder_without_a_run_is_refused(tmp_path, content, message):
     if content is not None:
         (tmp_path / "grid.json").write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=message):

@@ -30,7 +30,7 @@ def test_one_row_a_job(made, capsys):
     assert "jobs that run a model ran on cuda:0 (2)" in out
 
 
-def test_nothing_to_gather(tmp_path, refused):
+def test_a_folder_without_jobs_is_refused(tmp_path, refused):
     folder = tmp_path / "none"
     for _ in range(2):
         assert refused("cost", folder).startswith(f"exparity: {folder}: no ")

@@ -190,7 +190,7 @@ class TestTables:
 
 
 @pytest.mark.parametrize(("arguments", "words"), refused_by(__file__)["bad_input"])
-def test_bad_input(refused, tmp_path, arguments, words):
+def test_bad_input_is_refused_and_nothing_written(refused, tmp_path, arguments, words):
     (tmp_path / "none.txt").write_text("It rains.\n")
     (tmp_path / "bytes.txt").write_bytes(b"\xff\n")
     (tmp_path / "empty.txt").write_text("\n")

@@ -90,7 +90,7 @@ class TestCommand:
         assert run("plan", "--configfile", "small.yaml", *loose)[0] == 0
 
     @pytest.mark.parametrize(("arguments", "words"), REFUSED["bad_input"])
-    def test_bad_input(self, here, refused, arguments, words):
+    def test_bad_arguments_of_plan_are_refused(self, here, refused, arguments, words):
         own = {**TINY, "datasets": {"compas": {"test_share": 0.5}}}
         (here / "own.yaml").write_text(yaml.safe_dump(own))
         assert words in refused("plan", *arguments)

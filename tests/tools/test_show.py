@@ -86,7 +86,7 @@ class TestPlainText:
         assert not any("  gap (Cohen’s d) of male − female" in line for line in lines)
         assert lines[1:6] == shown(results, cells=True)[1:6]
 
-    def test_filters(self, results, shown):
+    def test_ids_choose_what_is_shown(self, results, shown):
         metrics = ["comprehensiveness", "sufficiency"]
         lines = shown(results, dataset=["data_1"], method=["gradient"], metric=metrics)
         assert re.match(r"explanations: decided \d of 4 comparisons", lines[1])
@@ -99,7 +99,7 @@ class TestPlainText:
         assert re.search(r": \d equivalent, \d different, \d undecided$", line)
         assert "unstable" not in "".join(lines)
 
-    def test_unknown_ids(self, results):
+    def test_unknown_ids_are_refused_with_near_ones(self, results):
         with pytest.raises(InputError, match=r"no method 'gradint' .* did you mean 'gradient' or"):
             show(results, method=["gradint"])
 

@@ -44,10 +44,10 @@ class TestSame:
         assert '"typed"' in output
 
     @pytest.mark.parametrize("end", ["0", "3", "null", '"it ended"'])
-    def test_ends(self, end):
+    def test_a_job_ends_as_it_does_without_a_server(self, end):
         assert result("leave", end) == result("leave", end, warm=False)
 
-    def test_an_exception(self):
+    def test_an_exception_ends_a_job_with_its_traceback(self):
         code, output, errors = result("fail")
         assert (code, output) == (1, "")
         assert errors.splitlines()[-1] == "ValueError: wrong"

@@ -38,7 +38,7 @@ def jobs_of(planned) -> dict[str, int]:
 
 
 @pytest.mark.exhaustive
-def test_a_plan_holds(checkout, record_property):
+def test_a_plan_foretells_the_cpu_time_of_a_run(checkout, record_property):
     """In CPU time: what else runs on the machine stretches wall time by more than the margin.
 
     Of these jobs, that of a quiet machine is the sum of CPU time and a little waiting for files.

@@ -383,6 +383,14 @@ class TestBrowser:
         heads = card.locator("thead th").all_inner_texts()
         assert heads == ["Metric", "male", "female", "difference"]
 
+    def test_a_row_of_a_plot_shows_its_numbers_by_keyboard(self, open_page):
+        page = open_page()
+        row = page.locator(".plot-row[tabindex]").first
+        box = "node => getComputedStyle(node, '::after').content"
+        assert row.evaluate(box) == "none"
+        row.focus()
+        assert row.evaluate(box).strip('"') == row.get_attribute("aria-label")
+
     def test_a_column_sorts_its_table(self, open_page):
         page = open_page()
         page.keyboard.press("Tab")

@@ -44,7 +44,7 @@ class TestLevels:
             found = [x_of(dot), *ends, x_of(ceiling)]
             numbers = [level.level, level.ci_low, level.ci_high, level.ceiling]
             assert [(x - zero) / unit for x in found] == pytest.approx(numbers, abs=0.003)
-            assert dot.title == level.text
+            assert level.text in gradient.label
 
     def test_the_line_has_the_colour_of_the_favoured_group(self):
         lime, gradient = level_plot(LEVELS).rows
@@ -96,5 +96,7 @@ def test_the_page_has_names_words_and_numbers_as_text():
     template = html_environment().get_template("_row_plot.html.j2")
     html = template.render(plot=level_plot(LEVELS), caption="Levels")
     assert 'aria-label="Gradient: f 0.1 (0.06 to 0.14), best possible about 0.54; m 0.26' in html
+    assert 'best possible about 0.52; different"' in html
     assert '<span class="row-word">different</span>' in html
-    assert html.count('role="img"') == 2
+    # The rows alone, not their axis, are shown in words by pointer and by keyboard.
+    assert html.count('role="img"') == html.count('tabindex="0"') == 2

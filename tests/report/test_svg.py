@@ -68,13 +68,12 @@ class TestScale:
 
 
 class TestDrawing:
-    def test_words_and_titles_from_outside_stay_text(self):
-        drawing = Drawing(
-            10, 10, [Shape("dots", "M1 1h0", HOSTILE)], [Words("end", 1, 2, f"{HOSTILE}\x1b")]
-        )
+    def test_words_and_labels_from_outside_stay_text(self):
+        words = Words("end", 1, 2, f"{HOSTILE}\x1b")
+        drawing = Drawing(10, 10, [Shape("dots", "M1 1h0")], [words])
         root = ElementTree.fromstring(drawing.markup(HOSTILE))
         assert root.attrib["aria-label"] == HOSTILE
-        assert [node.text for node in root.iter() if node.text] == [HOSTILE, HOSTILE + r"\x1b"]
+        assert [node.text for node in root.iter() if node.text] == [HOSTILE + r"\x1b"]
 
 
 class TestViolins:

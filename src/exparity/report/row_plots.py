@@ -75,7 +75,7 @@ class GapParts:
 
 @dataclass(frozen=True)
 class PlotRow:
-    """A row of a plot.
+    """A row of a plot, which shows its label where a pointer or the keyboard is on it.
 
     Attributes:
         name: what it is of.
@@ -88,6 +88,11 @@ class PlotRow:
     word: str
     text: str
     drawing: Drawing
+
+    @property
+    def label(self) -> str:
+        """All that it says, in words."""
+        return f"{self.name}: {self.text}{'; ' if self.word else ''}{self.word}"
 
 
 @dataclass(frozen=True)
@@ -163,12 +168,11 @@ def _bar(gap: GapParts, sources: Sequence[str], scale: Scale) -> PlotRow:
         reached[part >= 0] = start + part
         left, right = scale.places([start, start + part]).tolist()
         corners = [(left, _ROOM), (right, _ROOM), (right, height - _ROOM), (left, height - _ROOM)]
-        title = f"{source} {_number(part)}"
-        shapes.append(Shape(f"part part-{place}", line(corners, closed=True), title))
+        shapes.append(Shape(f"part part-{place}", line(corners, closed=True)))
     total = sum(gap.parts.values())
     x = scale.place(total)
     ends = [(x, _ROOM - _OVER), (x, height - _ROOM + _OVER)]
-    shapes.append(Shape("ceiling", line(ends), f"whole gap {_number(total)}"))
+    shapes.append(Shape("ceiling", line(ends)))
     parts = [f"{source} {_number(part)}" for source, part in gap.parts.items()]
     text = f"{_number(total)}, of it {', '.join(parts)}"
     return PlotRow(gap.name, gap.word, text, Drawing(_WIDTH, height, shapes))
@@ -212,7 +216,7 @@ def _row(method: str, levels: Sequence[Level], groups: Sequence[str], scale: Sca
     favoured = levels[0].favoured
     style = f"gap group-{groups.index(favoured) + 1}" if favoured in groups else "gap"
     across = [(x, middle) for x in scale.places(ends).tolist()]
-    shapes = [_grid(scale, height), Shape(style, line(across), levels[0].verdict)]
+    shapes = [_grid(scale, height), Shape(style, line(across))]
     for level in levels:
         place = groups.index(level.group)
         y = _ROOM + _PER_GROUP * (place + 0.5)
@@ -226,13 +230,11 @@ def _marks(level: Level, colour: str, scale: Scale, y: float) -> list[Shape]:
     shapes = []
     if math.isfinite(level.ceiling):
         x = scale.place(level.ceiling)
-        shapes.append(
-            Shape(f"ceiling {colour}", line([(x, y - _TICK), (x, y + _TICK)]), level.text)
-        )
+        shapes.append(Shape(f"ceiling {colour}", line([(x, y - _TICK), (x, y + _TICK)])))
     if math.isfinite(level.ci_low) and math.isfinite(level.ci_high):
         ends = [(x, y) for x in scale.places([level.ci_low, level.ci_high]).tolist()]
-        shapes.append(Shape(f"range {colour}", line(ends), level.text))
-    shapes.append(Shape(f"dot {colour}", dots([(scale.place(level.level), y)]), level.text))
+        shapes.append(Shape(f"range {colour}", line(ends)))
+    shapes.append(Shape(f"dot {colour}", dots([(scale.place(level.level), y)])))
     return shapes
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 import numpy as np
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from exparity.core.escaping import visible
 from exparity.report.ranges import shares_of
@@ -30,11 +30,10 @@ _EXACT = 0.001  # of the distance of two ticks
 
 @dataclass(frozen=True)
 class Shape:
-    """A shape: its classes in the style sheet, its path data, and what a pointer on it shows."""
+    """A shape: its classes in the style sheet, and its path data."""
 
     style: str
     path: str
-    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class Drawing:
     words: Sequence[Words] = ()
 
     def data(self) -> list[object]:
-        """Return it for a script: width, height, shapes and words, without titles."""
+        """Return it for a script: width, height, shapes and words."""
         return [
             self.width,
             self.height,
@@ -82,8 +81,8 @@ class Drawing:
     def markup(self, label: str) -> Markup:
         """Return it as SVG, one image to screen readers by its label, or hidden without one."""
         parts = [
-            _titled(title, shapes)
-            for title, shapes in groupby(self.shapes, lambda shape: shape.title)
+            Markup('<path class="{}" d="{}"/>').format(shape.style, shape.path)
+            for shape in self.shapes
         ]
         parts += [
             Markup('<text class="{}" x="{:g}" y="{:g}">{}</text>').format(
@@ -105,17 +104,6 @@ class Drawing:
         hidden = Markup('aria-hidden="true"')
         image = Markup('role="img" aria-label="{}"').format(visible(label)) if label else hidden
         return Markup('<svg class="plot" {} {}{}>').format(size, image, attribute)
-
-
-def _titled(title: str, shapes: Iterable[Shape]) -> Markup:
-    """Return shapes that share a title, or have none, as SVG."""
-    paths = [
-        Markup('<path class="{}" d="{}"/>').format(shape.style, shape.path) for shape in shapes
-    ]
-    content = Markup("").join(paths)
-    if not title:
-        return content
-    return Markup("<g><title>{}</title>{}</g>").format(escape(visible(title)), content)
 
 
 @dataclass(frozen=True)

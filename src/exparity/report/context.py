@@ -165,22 +165,19 @@ class Context:
     @cached_property
     def exports(self) -> Sequence[Export]:
         """Tables to download that have rows, without those that failed."""
-        study = self.study
         exports: list[Export] = []
         makers: dict[str, Callable[[], Iterable[Export]]] = {
-            "disparity": lambda: (disparity_export(study, table) for table in self.tables),
-            "verdicts": lambda: [self._verdicts_export()],
-            "levels": lambda: [self._levels_export()],
-            "bias": lambda: (bias_export(study, table) for table in self.bias_tables),
-            "causal bias": lambda: (bias_export(study, table) for table in self.causal_tables),
-            "gaps of classes": lambda: [self._class_gaps_export()],
-            "confusion matrices": lambda: (
-                confusion_export(study, table) for table in self.quality_tables
-            ),
-            "ROC curves": lambda: (roc_export(study, table) for table in self.quality_tables),
-            "cost": lambda: [self._cost_export()],
-            MEANS: lambda: [self._means_export()],
-            WRITTEN: lambda: [self._written_export()],
+            "disparity": self._disparity_exports,
+            "verdicts": self._verdicts_exports,
+            "levels": self._levels_exports,
+            "bias": self._bias_exports,
+            "causal bias": self._causal_bias_exports,
+            "gaps of classes": self._class_gaps_exports,
+            "confusion matrices": self._confusion_exports,
+            "ROC curves": self._roc_exports,
+            "cost": self._cost_exports,
+            MEANS: self._means_exports,
+            WRITTEN: self._written_exports,
             "published": self._published_exports,
             **{entry.id: partial(self._exports_of, entry) for entry in self.analyses},
         }
@@ -194,28 +191,43 @@ class Context:
         """Sentences for a paper; none where no groups are compared."""
         return paragraph_of(self.study)
 
-    def _verdicts_export(self) -> Export:
-        return verdicts_export(self.study)
+    def _disparity_exports(self) -> list[Export]:
+        return [disparity_export(self.study, table) for table in self.tables]
 
-    def _levels_export(self) -> Export:
+    def _verdicts_exports(self) -> list[Export]:
+        return [verdicts_export(self.study)]
+
+    def _levels_exports(self) -> list[Export]:
         rows = [*map(vars, self.study.levels)]
-        return Export("levels", "Levels of each group", schema_of("levels"), rows)
+        return [Export("levels", "Levels of each group", schema_of("levels"), rows)]
 
-    def _cost_export(self) -> Export:
-        rows = totals(self.costs) if self.costs else ()
-        return Export.of("cost", "Time and memory by stage", Total, rows)
+    def _bias_exports(self) -> list[Export]:
+        return [bias_export(self.study, table) for table in self.bias_tables]
 
-    def _class_gaps_export(self) -> Export:
+    def _causal_bias_exports(self) -> list[Export]:
+        return [bias_export(self.study, table) for table in self.causal_tables]
+
+    def _class_gaps_exports(self) -> list[Export]:
         title = "Statistical and causal gaps of each class"
-        return Export.of("class_gaps", title, ClassGap, self.class_gaps)
+        return [Export.of("class_gaps", title, ClassGap, self.class_gaps)]
 
-    def _means_export(self) -> Export:
+    def _confusion_exports(self) -> list[Export]:
+        return [confusion_export(self.study, table) for table in self.quality_tables]
+
+    def _roc_exports(self) -> list[Export]:
+        return [roc_export(self.study, table) for table in self.quality_tables]
+
+    def _cost_exports(self) -> list[Export]:
+        rows = totals(self.costs) if self.costs else ()
+        return [Export.of("cost", "Time and memory by stage", Total, rows)]
+
+    def _means_exports(self) -> list[Export]:
         means = [line for line in self.scores.means if line.method]
-        return Export.of(MEANS, "Means of the scores", MeanLine, means)
+        return [Export.of(MEANS, "Means of the scores", MeanLine, means)]
 
-    def _written_export(self) -> Export:
+    def _written_exports(self) -> list[Export]:
         title = "Answers of self-explanations, by group"
-        return Export.of(WRITTEN, title, WrittenLine, self.written)
+        return [Export.of(WRITTEN, title, WrittenLine, self.written)]
 
     def _published_exports(self) -> Iterable[Export]:
         return chain.from_iterable(map(comparison_tables, self.published.values()))

@@ -168,9 +168,7 @@ def audit(
     else:
         entry = _given(checkpoint=checkpoint, revision=revision, training={"epochs": 0})
         entry |= _given(head=LABEL_WORDS, chat=chat) if prompts.words else {}
-        audited = _matched(
-            entry, read.facts[0], label, model_label, prompts.words, in_order=bool(labels)
-        )
+        audited = _matched(entry, read, label, model_label, prompts.words, in_order=bool(labels))
     scope = _Scope(quick, methods, metrics, max_examples)
     machine = _given(device_map=device_map, max_memory=max_memory, max_calls=max_calls)
     results = results or Path("results", f"audit_{read.id}_{audited.id}")
@@ -446,7 +444,7 @@ def _prompts(templates: Sequence[str], words: Sequence[str], classes: Sequence[s
 
 def _matched(
     entry: Mapping[str, object],
-    facts: DatasetFacts,
+    table: _Table,
     column: str,
     model_label: str | None,
     words: Mapping[str, str],
@@ -460,6 +458,7 @@ def _matched(
     from exparity.models.class_names import in_order_of_outputs, output_names, require_order
 
     name = str(entry["checkpoint"])
+    facts = table.facts[0]
     classes = facts.labels
     revision = entry.get("revision")
     pretrained = load_config(name, None if revision is None else str(revision))

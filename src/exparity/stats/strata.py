@@ -33,11 +33,6 @@ class Standardised(NamedTuple):
     values: FloatArray
     shares: tuple[float, ...]
 
-    @property
-    def are_comparable(self) -> bool:
-        """Whether enough texts of every group have counterparts to be compared."""
-        return min(self.shares) >= LEAST_SHARE
-
 
 def common_quantiles(covariate: FloatArray, codes: IntArray, count: int = STRATA) -> IntArray:
     """Number texts by quantile of a covariate, over all groups where these overlap.

@@ -353,7 +353,9 @@ class Classifier(TokenEmbeddings):
             return self.embed(np.frombuffer(rows, dtype=np.int64).reshape(len(batch), width))
 
         computed = np.stack(self.outputs_of(lengths, build), axis=1)
-        remembered.rows.update(zip(ids, range(len(remembered.rows), len(remembered.rows) + len(ids)), strict=True))
+        remembered.rows.update(
+            zip(ids, range(len(remembered.rows), len(remembered.rows) + len(ids)), strict=True)
+        )
         remembered.outputs = np.concatenate([remembered.outputs, computed])
         return Outputs(*remembered.outputs[[remembered.rows[key] for key in keys]].swapaxes(0, 1))
 

@@ -94,11 +94,11 @@ def route(size: Size, threads: int, *, narrow: bool) -> Route:
         threads: that torch computes with.
     """
     key = *size[:4], str(size.dtype), narrow, threads
-    packed, steady = outcome_of(lambda: _fastest(size, narrow), "route", *key)
+    packed, steady = outcome_of(lambda: _fastest(size, narrow=narrow), "route", *key)
     return Route(packed, steady)
 
 
-def _fastest(size: Size, narrow: bool) -> Route:
+def _fastest(size: Size, *, narrow: bool) -> Route:
     """Try the routes of a size, the fastest first."""
     if not available(size.dtype):
         order = [False]

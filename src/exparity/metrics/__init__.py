@@ -357,12 +357,12 @@ def _foreseen(
 ) -> FloatArray:
     """Score explanations by what their texts' classifier does, with raw scores of units."""
     scores = []
-    known: dict[int, Units] = {}  # random draws of a text have one array of word ids
+    units_by_words: dict[int, Units] = {}  # random draws of a text have one array of word ids
     for explanation in explanations:
         tokens = id(explanation.word_ids)
-        if tokens not in known:
-            known[tokens] = explanation.units(unit)
-        units = known[tokens]
+        if tokens not in units_by_words:
+            units_by_words[tokens] = explanation.units(unit)
+        units = units_by_words[tokens]
         content = explanation.content_mask[units.first]
         scores.append(locked(units.summed(explanation.scores)[content]))
     return _values(entry, options, len(explanations), scores, foresights)

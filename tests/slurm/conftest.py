@@ -1,9 +1,12 @@
 """Runs of the workflow through ``profiles/slurm``, on a cluster that the tests start themselves."""
 
+import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -106,11 +109,40 @@ def cluster(tmp_path_factory) -> Iterator[Cluster]:
         made.stop()
 
 
+def explanations(checkout: Checkout) -> dict[str, str]:
+    """Return the digest of each file; it differs for each job that has made one, by its time."""
+    paths = (checkout.results / "explanations").rglob("*.parquet")
+    return {path.name: sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def spoil_notes(root: Path) -> None:
+    """Have Snakemake note of an earlier run that it explained with other parameters."""
+    for path in (root / ".snakemake" / "metadata").iterdir():
+        note = json.loads(path.read_text())
+        if note["rule"] == "explain":
+            path.write_text(json.dumps({**note, "params": ["others"]}))
+
+
 @pytest.fixture(scope="module")
-def small(cluster, repository, tmp_path_factory) -> ClusterCheckout:
-    """The small experiment on the cluster, finished."""
-    local = copy_checkout(repository, tmp_path_factory.mktemp("cluster") / "checkout")
-    made = ClusterCheckout(local.root, cluster, Path("config/tiny.yaml"))
+def small(baseline, cluster, tmp_path_factory) -> ClusterCheckout:
+    """The small experiment on the cluster, finished by a second run.
+
+    The first is killed as a job of its training waits before it puts its result beside another one.
+    That submission ends before the second run begins, and nobody but the files says so.
+    """
+    root = copy_run(baseline, tmp_path_factory.mktemp("cluster") / "checkout")
+    shutil.rmtree(root / "results")
+    spoil_notes(root)
+    made = ClusterCheckout(
+        root, cluster, Path("config/tiny.yaml"), held_at=".parquet", held_after=1
+    )
+    run = made.start()
+    made.held.wait(run)
+    (training,) = cluster.running("training", root)
+    kill(run)
+    made.held.release()
+    made.wait_until(lambda: training.id not in {job.id for job in cluster.jobs()}, "it ends")
+    made.finished = explanations(made)
     assert made.start().wait(timeout=600) == 0, made.said
     return made
 

@@ -3,27 +3,29 @@
 Of a submission of four explanations two are finished, and the third job waits before it puts its
 result into place. The runs mostly wait, so they share the cluster.
 
-By default a run is killed whose submission ends before the next run; the other ways to be
-disturbed need ``--exhaustive``. In every run, tests/slurm/test_long_jobs.py has submissions that
-are ended and go on, tests/workflow/test_module.py leftovers that the next run cancels, and
-tests/runs/test_begin.py what a submission makes that runs again.
+All of it needs ``--exhaustive``. In every run, tests/slurm/test_run.py has a killed run whose
+submission ends before the next run, tests/slurm/test_long_jobs.py submissions that are ended and go
+on, tests/workflow/test_module.py leftovers that the next run cancels, and tests/runs/test_begin.py
+what a submission makes that runs again.
 """
 
-import json
 import os
 import re
 import signal
 from concurrent.futures import ThreadPoolExecutor
-from hashlib import sha256
-from pathlib import Path
 from typing import Self
 
 import pytest
-from slurm.conftest import SCORES, ClusterCheckout, kill
+from slurm.conftest import SCORES, ClusterCheckout, explanations, kill, spoil_notes
 from workflow.conftest import Checkout, copy_run
 from workflow.test_kills import tables
 
-pytestmark = [pytest.mark.slurm, pytest.mark.workflow, pytest.mark.timeout(1800)]
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.workflow,
+    pytest.mark.exhaustive,
+    pytest.mark.timeout(1800),
+]
 METHODS = {f"gradient_{letter}": {"use": "gradient"} for letter in "abcd"}
 FINISHED = 2
 MADE = ("explanations", "scores")
@@ -38,20 +40,6 @@ def undisturbed(baseline, tmp_path_factory) -> Checkout:
     made.configure(methods=METHODS, metrics={"gini": {}}, controls=none)
     made.snakemake(*SCORES)
     return made
-
-
-def explanations(checkout: Checkout) -> dict[str, str]:
-    """Return the digest of each file; it differs for each job that has made one, by its time."""
-    paths = (checkout.results / "explanations").rglob("*.parquet")
-    return {path.name: sha256(path.read_bytes()).hexdigest() for path in paths}
-
-
-def spoil_notes(root: Path) -> None:
-    """Have Snakemake note of an earlier run that it explained with other parameters."""
-    for path in (root / ".snakemake" / "metadata").iterdir():
-        note = json.loads(path.read_text())
-        if note["rule"] == "explain":
-            path.write_text(json.dumps({**note, "params": ["others"]}))
 
 
 class Restart:
@@ -98,16 +86,6 @@ def main_killed_and_next_terminated(restart: Restart) -> None:
     restart.start_again()
 
 
-def main_gone(restart: Restart) -> None:
-    """Its submission ends before the next run, and nobody but the files says so."""
-    kill(restart.run)
-    restart.checkout.held.release()
-    jobs = restart.checkout.cluster.jobs
-    restart.checkout.wait_until(lambda: restart.job.id not in {j.id for j in jobs()}, "it ends")
-    restart.finished = explanations(restart.checkout)
-    restart.start_again()
-
-
 def cancelled(restart: Restart) -> None:
     restart.checkout.cluster.command("scancel", restart.job.id)
     restart.wait_for_end_of_job()
@@ -125,14 +103,12 @@ def requeued(restart: Restart) -> None:
     restart.wait_for_end_of_job()
 
 
-ALWAYS = (main_gone,)
-EXHAUSTIVE = (main_killed_and_next_terminated, cancelled, killed_at_once, requeued)
+SCENARIOS = (main_killed_and_next_terminated, cancelled, killed_at_once, requeued)
 
 
 @pytest.fixture(scope="module")
-def restarts(undisturbed, cluster, tmp_path_factory, request):
+def restarts(undisturbed, cluster, tmp_path_factory):
     """Each scenario's restart by its name; they run side by side."""
-    scenarios = ALWAYS + EXHAUSTIVE * request.config.getoption("--exhaustive")
 
     def disturb(scenario) -> Restart:
         target = tmp_path_factory.mktemp(scenario.__name__) / "checkout"
@@ -145,17 +121,12 @@ def restarts(undisturbed, cluster, tmp_path_factory, request):
         scenario(restart)
         return restart.finish()
 
-    with ThreadPoolExecutor(len(scenarios)) as pool:
-        begun = {scenario.__name__: pool.submit(disturb, scenario) for scenario in scenarios}
+    with ThreadPoolExecutor(len(SCENARIOS)) as pool:
+        begun = {scenario.__name__: pool.submit(disturb, scenario) for scenario in SCENARIOS}
     return {name: future.result() for name, future in begun.items()}
 
 
-@pytest.fixture(
-    params=[
-        *(scenario.__name__ for scenario in ALWAYS),
-        *(pytest.param(way.__name__, marks=pytest.mark.exhaustive) for way in EXHAUSTIVE),
-    ]
-)
+@pytest.fixture(params=[scenario.__name__ for scenario in SCENARIOS])
 def restart(request, restarts) -> Restart:
     return restarts[request.param]
 
@@ -178,7 +149,6 @@ def test_no_run_waits_for_files_that_nobody_makes(restart):
     assert "some output files are missing" not in said
 
 
-@pytest.mark.exhaustive
 def test_leftovers_end_before_the_run_looks_at_files_and_a_terminated_run_leaves_none(restarts):
     """The job of the terminated run could not end otherwise: it was released after that."""
     said = restarts["main_killed_and_next_terminated"].first_said
@@ -188,7 +158,6 @@ def test_leftovers_end_before_the_run_looks_at_files_and_a_terminated_run_leaves
     assert said.count("exparity: stopped; finished jobs and parts of jobs stay") == 1
 
 
-@pytest.mark.exhaustive
 def test_a_job_that_fails_ends_alone(undisturbed, cluster, tmp_path):
     """The others of the submission go on; tests/runs/test_begin.py has what makes them."""
     root = copy_run(undisturbed, tmp_path / "checkout", *MADE)

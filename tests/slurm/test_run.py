@@ -1,6 +1,10 @@
-"""The small experiment through SLURM: each job where it belongs, and the same tables."""
+"""The small experiment through SLURM: each job where it belongs, and the same tables.
+
+Its first run is killed as a submission works, and the second one takes over what that has made.
+"""
 
 import pytest
+from slurm.conftest import explanations
 from workflow.test_kills import tables
 
 pytestmark = [pytest.mark.slurm, pytest.mark.workflow]
@@ -22,6 +26,16 @@ def test_the_tables_are_those_of_a_local_run(small, baseline):
     assert tables(small, "tests") == tables(baseline, "tests")
     assert len(tables(small, "tests")) == 1  # of the one dataset and model
     assert small.plan() == {}
+
+
+def test_what_a_submission_has_finished_is_not_made_again(small):
+    assert len(small.finished) == 2
+    assert small.finished == explanations(small)
+
+
+def test_no_run_waits_for_files_that_nobody_makes(small):
+    assert "Waiting at most" not in small.said
+    assert "some output files are missing" not in small.said
 
 
 def test_a_training_is_one_submission_on_a_gpu_and_the_rest_has_none(jobs):

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from methods.training import (
     KINDS,
@@ -26,6 +26,7 @@ from exparity.metrics._arrays import l1_normalised
 from exparity.metrics.foresight import FEWEST_UNITS
 
 pytestmark = pytest.mark.usefixtures("one_thread")
+FEWER = settings(max_examples=settings.default.max_examples // 4)
 INF = float("inf")
 BY_SIZE = ("soft_comprehensiveness", "soft_sufficiency", "flip_sensitivity")
 """Metrics that rank tokens by absolute attribution: turning the sign does not invert them."""
@@ -61,6 +62,7 @@ def test_bits_depend_on_neither_batch_nor_order_nor_shard_nor_budget(classifier,
 @pytest.mark.bits
 @pytest.mark.property
 @pytest.mark.parametrize("metric", TOGETHER)
+@FEWER
 @given(order=st.permutations(range(len(TEXTS))))
 def test_bits_of_texts_that_are_scored_together_do_not_depend_on_their_order(
     classifiers, metric, order

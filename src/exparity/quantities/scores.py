@@ -144,9 +144,17 @@ class Scores:
         return list(self.metadata.groups)
 
     def texts_at(self, places: IntArray) -> GroupedTexts:
-        """Return groups and matched sets of the examples at some places."""
-        groups = self.groups[places].tolist()
-        return GroupedTexts.of(groups, self.order, self.sets[places].tolist())
+        """Return groups and matched sets of the examples at some places, which are checked once."""
+        key = places.tobytes()
+        if key not in self._texts:
+            groups = self.groups[places].tolist()
+            self._texts[key] = GroupedTexts.of(groups, self.order, self.sets[places].tolist())
+        return self._texts[key]
+
+    @cached_property
+    def _texts(self) -> dict[bytes, GroupedTexts]:
+        """Groups and matched sets by the bytes of their places."""
+        return {}
 
     def ids_at(self, cell: Cell) -> list[str]:
         """Return the ids of the examples of a cell."""

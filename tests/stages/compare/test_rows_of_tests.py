@@ -6,6 +6,7 @@ from compared import beside, near
 from made_up import GROUPS, Results, keys_of
 
 from exparity.artefacts.files import read_artefact
+from exparity.quantities.scores import read_scores
 from exparity.stages.compare import compare_model
 from exparity.stats.adjusted import adjusted_gaps
 from exparity.stats.compare import compare_all
@@ -78,3 +79,13 @@ def test_each_cell_has_what_it_has_alone(scores, texts, tmp_path):
             assert found[cell][name] == near(value, rel=1e-12), (cell, name)
     of_gini = [found[1, method, "gini"]["cohens_d"] for method in ("lime", "shap")]
     assert all(d == d for d in of_gini)
+
+
+def test_groups_are_parsed_once_for_the_same_texts(scores, monkeypatch):
+    model = read_scores([*scores.values()], None, None)
+    parsed = []
+    grouped = GroupedTexts.of
+    monkeypatch.setattr(GroupedTexts, "of", lambda *a: parsed.append(a) or grouped(*a))
+    texts = [model.texts_at(cell.places) for cell in model.cells]
+    assert {len(grouped) for grouped in texts} == {32, 20}
+    assert len(parsed) == 2

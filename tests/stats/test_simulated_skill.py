@@ -75,13 +75,13 @@ def test_reference_equals_the_product(closed, form):
     group = closed.Group(n=9, form=form, temperature=2.0)
     texts = closed.drawn(group, 2, 3, np.random.default_rng(0))
 
-    def log_odds(asked):
-        values = []
-        for index, left in asked:
-            kept = np.zeros((2, 3, 9), dtype=bool)
-            kept.reshape(6, 9)[index] = left
-            values.append(closed.answers(texts, closed.totals(texts, kept))[1].ravel()[index])
-        return np.array(values)
+    def answer(index, left):
+        kept = np.zeros((2, 3, 9), dtype=bool)
+        kept.reshape(6, 9)[index] = left
+        return closed.answers(texts, closed.totals(texts, kept))[1].ravel()[index]
+
+    def log_odds(sets):
+        return [np.array([answer(i, left) for left in rows]) for i, rows in enumerate(sets)]
 
     expected = best_orders(log_odds, [9] * 6, closed.STAGES, keep=False)
     found = closed.reference_of(texts).reshape(6, 9)

@@ -78,23 +78,18 @@ def together(each):
     return Falls(each[0].sizes, *(np.array([one[i] for one in each]) for i in (1, 2)))
 
 
+def answers(p):
+    """Log odds of the sets of units that are left of each text."""
+    return lambda sets: [np.array([log_odds(p(list(kept))) for kept in left]) for left in sets]
+
+
 def searched(p, n, keep=False, stages=10):
-    (order,) = reference_orders(
-        lambda asked: np.array([log_odds(p(list(kept))) for _, kept in asked]),
-        [n],
-        stages,
-        keep=keep,
-    )
+    (order,) = reference_orders(answers(p), [n], stages, keep=keep)
     return order.tolist()
 
 
 def best(p, n, keep=False, stages=10):
-    (order,) = best_orders(
-        lambda asked: np.array([log_odds(p(list(kept))) for _, kept in asked]),
-        [n],
-        stages,
-        keep=keep,
-    )
+    (order,) = best_orders(answers(p), [n], stages, keep=keep)
     return order.tolist()
 
 

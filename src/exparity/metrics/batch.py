@@ -96,10 +96,11 @@ class MetricBatch:
         pairs = zip(self.explanations, self.units, strict=True)
         return tuple(locked(e.content_mask[units.first]) for e, units in pairs)
 
-    def left(self, index: int, stays: BoolArray) -> IntArray:
-        """Return the token ids of a text that keeps the units under a (u,) mask."""
-        mask: BoolArray = self.units[index].on_tokens(stays)
-        return self.token_ids[index][mask]
+    def left(self, index: int, stays: BoolArray) -> list[IntArray]:
+        """Return the token ids of a text that keeps the units under each of (k, u) masks."""
+        masks: BoolArray = self.units[index].on_tokens(stays)
+        ids = self.token_ids[index]
+        return [ids[mask] for mask in masks]
 
     @cached_property
     def targets(self) -> IntArray:
@@ -152,15 +153,16 @@ class MetricBatch:
         exclusive = self.classifier.classes_are_exclusive
         return self.classifier.outputs(sequences).contrasts(targets, exclusive=exclusive)
 
-    def falls_of_sets(self, sets: Sequence[Sequence[BoolArray]], *, keep: bool) -> list[Falls]:
+    def falls_of_sets(
+        self, sets: Sequence[BoolArray | Sequence[BoolArray]], *, keep: bool
+    ) -> list[Falls]:
         """Return the falls of each text when the units of its (u,) sets go, or alone stay."""
         sequences = list(self.token_ids)
         owners = list(range(len(self)))
         for index, text_sets in enumerate(sets):
             mask = self.content_masks[index]
-            sequences += [
-                self.left(index, is_taken | ~mask if keep else ~is_taken) for is_taken in text_sets
-            ]
+            is_taken = np.array(text_sets, dtype=bool).reshape(len(text_sets), len(mask))
+            sequences += self.left(index, is_taken | ~mask if keep else ~is_taken)
             owners += [index] * len(text_sets)
         probability, log_odds = self.target_outputs(sequences, owners)
         falls = []

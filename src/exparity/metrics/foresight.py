@@ -92,8 +92,7 @@ def foresights(batch: MetricBatch, design: Design) -> list[Foresight]:
         places = np.flatnonzero(mask)
         stays = np.ones((len(left_out) + 1, len(mask)), dtype=bool)  # the whole text comes first
         stays[1:, places] = ~left_out
-        token_ids = batch.token_ids[index]
-        sequences += [token_ids[left] for left in batch.units[index].on_tokens(stays)]
+        sequences += batch.left(index, stays)
         owners += [index] * len(stays)
         parts.append(left_out)
     values = batch.target_contrasts(sequences, owners)

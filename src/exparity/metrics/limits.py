@@ -11,8 +11,8 @@ from exparity.metrics._arrays import descending
 from exparity.metrics.removal import Steps, mean_drop, span_or_nan, step_sizes
 from exparity.types import BoolArray, Falls, FloatArray, IntArray
 
-LogOdds = Callable[[Sequence[tuple[int, BoolArray]]], FloatArray]
-"""From texts, by index, and which of their n content units are left, to the target's log odds."""
+LogOdds = Callable[[Sequence[BoolArray]], list[FloatArray]]
+"""From (k, n) sets of each text's n content units that are left to the target's (k,) log odds."""
 
 
 def passes_of(turns: int, n_units: int, draws: int, stages: int) -> int:
@@ -34,7 +34,8 @@ def falls_by_size(batch: MetricBatch, scores: Sequence[FloatArray], *, keep: boo
         ranked = descending(text_scores, mask)
         place = np.full(len(mask), len(ranked))
         place[ranked] = np.arange(len(ranked))
-        sets.append([place < size for size in range(0 if keep else 1, len(ranked) + 1)])
+        sizes = np.arange(0 if keep else 1, len(ranked) + 1)
+        sets.append(place < sizes[:, None])
     return batch.falls_of_sets(sets, keep=keep)
 
 
@@ -42,13 +43,15 @@ def reference_scores(batch: MetricBatch, stages: int, *, keep: bool) -> list[Flo
     """Return (u,) scores of each text's units by :func:`best_orders`, the first highest."""
     places = [np.flatnonzero(mask) for mask in batch.content_masks]
 
-    def log_odds(questions: Sequence[tuple[int, BoolArray]]) -> FloatArray:
-        sequences = []
-        for index, left in questions:
-            is_taken = batch.content_masks[index].copy()
-            is_taken[places[index][left]] = False
-            sequences.append(batch.left(index, ~is_taken))
-        return batch.target_outputs(sequences, [index for index, _ in questions])[1]
+    def log_odds(sets: Sequence[BoolArray]) -> list[FloatArray]:
+        sequences: list[IntArray] = []
+        counts = [len(left) for left in sets]
+        for index, left in enumerate(sets):
+            stays = np.tile(~batch.content_masks[index], (len(left), 1))
+            stays[:, places[index]] = left
+            sequences += batch.left(index, stays)
+        values = batch.target_outputs(sequences, np.repeat(np.arange(len(sets)), counts))[1]
+        return np.split(values, np.cumsum(counts)[:-1])
 
     orders = best_orders(log_odds, list(map(len, places)), stages, keep=keep)
     scores_by_text = []
@@ -101,10 +104,7 @@ def best_orders(
 
 def _by_text(log_odds: LogOdds, sets: Sequence[BoolArray]) -> list[FloatArray]:
     """Return (k,) log odds of each text, given (k, n) the units that are left."""
-    left = [(index, row) for index, rows in enumerate(sets) for row in rows]
-    values = log_odds(left) if left else np.zeros(0)
-    ends = np.cumsum([len(rows) for rows in sets])
-    return np.split(values, ends[:-1])
+    return log_odds(sets) if any(map(len, sets)) else [np.zeros(0) for _ in sets]
 
 
 def _left_at(order: IntArray, stages: int, *, keep: bool) -> BoolArray:
@@ -142,24 +142,28 @@ def reference_orders(
             _taken_after(stage, stages, length) - len(order)
             for length, order in zip(lengths, orders, strict=True)
         ]
-        questions = [
-            (index, left[index] & (np.arange(lengths[index]) != token))
-            for index, take in enumerate(takes)
-            for token in (np.flatnonzero(left[index]) if take else ())
+        sets = [
+            _without_one(units) if take else np.zeros((0, len(units)), dtype=bool)
+            for units, take in zip(left, takes, strict=True)
         ]
-        answers = log_odds(questions) if questions else np.zeros(0)
-        start = 0
-        for index, take in enumerate(takes):
+        answers = _by_text(log_odds, sets)
+        for index, (take, without_token) in enumerate(zip(takes, answers, strict=True)):
             if not take:
                 continue
             tokens = np.flatnonzero(left[index])
-            without_token = answers[start : start + len(tokens)]
-            start += len(tokens)
             losses = -without_token if keep else without_token
             first = tokens[_lowest_first(losses)[:take]]
             orders[index] += first.tolist()
             left[index][first] = False
     return [np.array(order[::-1] if keep else order, dtype=np.int64) for order in orders]
+
+
+def _without_one(left: BoolArray) -> BoolArray:
+    """Return (k, n) the k units that are left less each of them in turn."""
+    units = np.flatnonzero(left)
+    sets = np.tile(left, (len(units), 1))
+    sets[np.arange(len(units)), units] = False
+    return sets
 
 
 def scores_of_orders(falls: Falls, steps: Steps, *, normalised: bool, keep: bool) -> FloatArray:

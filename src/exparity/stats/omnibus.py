@@ -208,6 +208,8 @@ def _p_value(statistic: float, form: FloatArray, covariances: _Covariances) -> f
         shares = np.diag(by_texts)
         squares = float((shares**2 / covariances.texts_dof).sum())
         texts_dof = shares.sum() ** 2 / squares if squares else 0.0
+        # Weights are estimated, too: the degrees of freedom of Welch's test.
+        texts_dof *= (len(shares) + 1) / (3 * (len(shares) - 1))
     seeds_factors, seeds_weights = _variance_factors(seeds_dof)
     texts_factors, texts_weights = _variance_factors(texts_dof)
     x = seeds_factors[:, None]

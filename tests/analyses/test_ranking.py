@@ -89,7 +89,7 @@ def test_planted_orders_of_methods_are_found_by_group(tmp_path):
 
 def test_the_page_says_for_whom_each_method_is_best(tmp_path):
     page = shown(Study(tmp_path).run())
-    assert "For female, one is best. For male, two is best." in page
+    assert "For female texts, one is best. For male texts, two is best." in page
     assert "one serves the worst-off group best." in page
     assert "three is not shown to be better than random explanations." in page
 

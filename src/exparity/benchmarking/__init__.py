@@ -30,7 +30,7 @@ from exparity.methods.facts import RANDOM, MethodFacts
 from exparity.metrics import METRICS, Rationales, checked_metrics, evaluate_many
 from exparity.metrics.facts import ARROWS, MetricFacts
 from exparity.stats.levels import GroupLevel, group_levels
-from exparity.stats.ranking import EVERYBODY, best_methods, compare_methods
+from exparity.stats.ranking import EVERYBODY, best_in_words, best_methods, compare_methods
 from exparity.types import FloatArray, Text, TextLike
 
 if TYPE_CHECKING:
@@ -476,16 +476,8 @@ class Benchmark:
         sentences = []
         for chosen, metrics in grouped(best, lambda metric: tuple(best[metric])).items():
             by = f"By {joined([in_sentence(self._display('metrics', name)) for name in metrics])}"
-            names = joined([self._display("methods", name) for name in chosen])
-            if not chosen:
-                verdict = "no method is shown to be better than random explanations"
-            elif len(chosen) == len(methods):
-                verdict = "no method is shown to be better than another"
-            elif len(chosen) == 1:
-                verdict = f"{names} is best"
-            else:
-                verdict = f"{names} are best, and not told apart"
-            sentences.append(f"{by}, {verdict}.")
+            names = [self._display("methods", name) for name in chosen]
+            sentences.append(f"{by}, {best_in_words(names, len(methods))}.")
         return sentences
 
     @property

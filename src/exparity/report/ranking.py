@@ -8,13 +8,13 @@ from dataclasses import dataclass, fields
 from operator import itemgetter
 
 from exparity.artefacts.columns import Row
-from exparity.core.formats import joined
+from exparity.core.formats import capitalised, joined
 from exparity.core.grouping import grouped
 from exparity.explanations.markup import number_text
 from exparity.methods.facts import RANDOM
 from exparity.report import picture
 from exparity.report.gather import Study
-from exparity.stats.ranking import EVERYBODY, MethodTest, best_methods
+from exparity.stats.ranking import EVERYBODY, MethodTest, best_in_words, best_methods
 from exparity.stats.verdicts import HEADLINE
 
 _TEST = [field.name for field in fields(MethodTest)]
@@ -147,15 +147,16 @@ def _about_best(
     if len(methods) == 1:
         return [f"{names[methods[0]]} was compared with random explanations alone."]
     if not any(_tells_methods_apart(test) for test in tests):
-        return ["No method is shown to be better than another."]
+        return [f"{capitalised(best_in_words(methods, len(methods)))}."]
     for_all = [m for m in methods if all(m in chosen for chosen in best.values())]
     among_these = [test for test in tests if {test.method_a, test.method_b} <= {*for_all}]
     unbeaten = best_methods(among_these) or for_all
     if unbeaten:
         return [_about_unbeaten(unbeaten, best, names)]
     sentences = [_about_group(group, chosen, names) for group, chosen in best.items()]
-    serving = [f"{names[first]} serves the worst-off group best."] if first else []
-    return [*sentences, *serving]
+    if first is None or not all({*chosen} - {RANDOM} for chosen in best.values()):
+        return sentences
+    return [*sentences, f"{names[first]} serves the worst-off group best."]
 
 
 def _about_unbeaten(
@@ -164,15 +165,12 @@ def _about_unbeaten(
     """Say for which groups some methods are best, and for which others may be as good."""
     alone = [group for group, chosen in best.items() if {*chosen} - {RANDOM} <= {*unbeaten}]
     shared = [group for group in best if group not in alone]
-    verb = "is" if len(unbeaten) == 1 else "are"
-    more = "" if len(unbeaten) == 1 else ", and not told apart"
-    sentence = f"{joined([names[method] for method in unbeaten])} {verb} best"
-    if not alone:
-        return f"{sentence} over all texts{more}; within a group, no method is shown to be better."
-    sentence += f" for {_texts_of(alone, best)}{more}"
+    texts = f"for {_texts_of(alone, best)}" if alone else "over all texts"
+    sentence = best_in_words([names[method] for method in unbeaten], _count(names), texts)
     if not shared:
         return f"{sentence}."
-    return f"{sentence}; for {_texts_of(shared, best)}, no method is shown to be better."
+    others = f"for {_texts_of(shared, best)}" if alone else "within a group"
+    return f"{sentence}; {others}, no method is shown to be better."
 
 
 def _texts_of(chosen: Sequence[str], groups: Collection[str]) -> str:
@@ -190,11 +188,12 @@ def _tells_methods_apart(test: MethodTest) -> bool:
 def _about_group(group: str, best: Sequence[str], names: Mapping[str, str]) -> str:
     """Say which methods are best for a group."""
     chosen = [names[method] for method in best if method != RANDOM]
-    if not chosen:
-        return f"For {group}, no method is shown to be better than random explanations."
-    if len(chosen) == sum(method != RANDOM for method in names):
-        return f"For {group}, no method is shown to be better than another."
-    return f"For {group}, {joined(chosen)} {'is' if len(chosen) == 1 else 'are'} best."
+    return f"For {group} texts, {best_in_words(chosen, _count(names))}."
+
+
+def _count(methods: Collection[str]) -> int:
+    """Count methods; random explanations are none."""
+    return sum(method != RANDOM for method in methods)
 
 
 def _about_random(tests: Sequence[MethodTest], names: Mapping[str, str]) -> list[str]:

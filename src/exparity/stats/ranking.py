@@ -12,6 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
+from exparity.core.formats import joined
 from exparity.core.settings import DEFAULTS
 from exparity.stats.crossed import ROUNDING
 from exparity.stats.mean_gap import mean_gap
@@ -105,6 +106,23 @@ def best_methods(tests: Sequence[MethodTest], group: str = EVERYBODY) -> list[st
         if test.better
     }
     return [method for method in methods if method not in beaten]
+
+
+def best_in_words(best: Sequence[str], n_methods: int, texts: str = "") -> str:
+    """Say which methods are the best, as a clause.
+
+    Args:
+        best: names of the methods that no other is better than; not of random explanations.
+        n_methods: how many methods were compared, random explanations not counted.
+        texts: for which texts these are the best, such as "for female texts"; by default unsaid.
+    """
+    if not best:
+        return "no method is shown to be better than random explanations"
+    if len(best) == n_methods:
+        return "no method is shown to be better than another"
+    verb = "is" if len(best) == 1 else "are"
+    clause = " ".join(filter(None, [joined(best), verb, "best", texts]))
+    return clause if len(best) == 1 else f"{clause}, and not told apart"
 
 
 def _defined_in_both(

@@ -66,11 +66,11 @@ def test_witnesses_that_agree_share_a_sentence():
     ("of_reader", "word", "expected"),
     [
         (("different", "a"), "a", "agree that a texts fare better with lime."),
-        (("different", "b"), "b", "say different things of lime (forward simulation: a, "
+        (("different", "b"), "b", "disagree about lime (forward simulation: a, "
                                   "communication: b)."),
-        (("equivalent", None), "alike", "say different things of lime (forward simulation: a, "
+        (("equivalent", None), "alike", "disagree about lime (forward simulation: a, "
                                         "communication: alike)."),
-        (("undecided", None), "undecided", "leave lime open, since not each of them decides."),
+        (("undecided", None), "undecided", "leave lime open, since not all of them decide."),
     ],
 )  # fmt: skip
 def test_what_two_witnesses_say_of_a_method(of_reader, word, expected):

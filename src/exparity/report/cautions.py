@@ -74,8 +74,8 @@ def dependence_sentences(study: Study) -> list[str]:
             (
                 -largest,
                 f"On {name}, label and group {apart} (0 independent, 1 the same: {numbers}). A "
-                f"difference of {listed(study.declared(dataset).groups, 'groups')} may be one of "
-                "classes.",
+                f"difference between {listed(study.declared(dataset).groups, 'groups')} may be one "
+                "between classes.",
             )
         )
     return [sentence for _, sentence in sorted(sentences)]

@@ -37,7 +37,7 @@ _SKILL = Preference(
 _EXCESS = Preference(
     "have the better excess over random explanations",
     "have a better excess for",
-    "have scores that are further above those of random explanations",
+    "have the better scores, relative to those of random explanations",
 )
 _SCORES = Preference("have the better scores", "have better scores for")
 _BY_QUANTITY = {"skill": _SKILL, "excess": _EXCESS, "score": _SCORES}

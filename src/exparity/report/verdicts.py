@@ -377,7 +377,7 @@ def nothing_found(rows: Sequence[VerdictRow], *, one_training: bool) -> str:
     if not rows or any(map(is_gap, tested)):
         return ""
     if not tested:
-        return "Nothing could be tested, so that nothing is known of a gap."
+        return "Nothing could be tested, so nothing is known about gaps."
     if all(is_decided(row.verdict) for row in tested):
         return f"Every comparison that was tested is {labels_of('good')}."
     controlled = all(row.quantity in CONTROLLED for row in rows)
@@ -448,7 +448,7 @@ def sentence_of(row: VerdictRow | None, threshold: float) -> str:
     preference = preference_of(row)
     template = verdict.sentence_of_one if row.n_seeds == 1 else verdict.sentence
     if verdict.is_gap and "not_relative" in row.flags:
-        template += " No random explanations are scored by this metric: the gap may be one of the "
+        template += " No random explanations are scored by this metric: the gap may come from the "
         template += "classifier or the texts."
     template += _more(row)
     least = row.minimal_detectable_effect_corrected

@@ -45,12 +45,12 @@ class WitnessTable:
     def sentence(self) -> str:
         """Return on which methods they agree, and on which they differ."""
         agreed: dict[str, list[str]] = {}
-        parted: list[str] = []
+        parted: dict[str, list[str]] = {}
         waiting: list[str] = []
         for method, words in self.words.items():
             decided = {word for word in words if word not in _OPEN}
             if len(decided) > 1 or PARTED in decided:
-                parted.append(method)
+                parted.setdefault(self._answers_on(method), []).append(method)
             elif decided and UNDECIDED not in words and NOT_TESTED not in words:
                 agreed.setdefault(decided.pop(), []).append(method)
             else:
@@ -59,10 +59,10 @@ class WitnessTable:
             f"agree that {_claim(word)} with {_named(methods)}" for word, methods in agreed.items()
         ]
         parts += [
-            f"say different things of {method} ({self._answers_on(method)})" for method in parted
+            f"disagree about {_named(methods)} ({answers})" for answers, methods in parted.items()
         ]
         if waiting:
-            parts.append(f"leave {_named(waiting)} open, since not each of them decides")
+            parts.append(f"leave {_named(waiting)} open, since not all of them decide")
         return f"On {self.place}, {joined(self.witnesses)} {'; they '.join(parts)}."
 
     def _answers_on(self, method: str) -> str:

@@ -100,7 +100,7 @@ def _steps(
     if largest is not None:
         again = (
             " If the classifier can be trained again, do so several times: a difference that stays "
-            "is one of the model."
+            "belongs to the model."
         )
         yield (
             f"Read explanations of {other_group(largest)} texts in the section Explanations."

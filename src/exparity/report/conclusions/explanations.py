@@ -136,13 +136,14 @@ class Place:
             return f"groups differ with {methods}, but no pair of the {n_groups} groups is shown to"
         largest = max(gaps, key=effect_size)
         n_differing = len(grouped(gaps, attrgetter("group_a", "group_b")))
-        sentence = f"groups differ with {methods}: {n_differing} of {n_pairs} pairs"
+        sentence = f"groups differ with {methods}, in {n_differing} of {n_pairs} pairs"
         if not names_favoured(largest):
             return sentence
         favoured = favoured_group(largest)
         return (
-            f"{sentence}, most of all {favoured} and {other_group(largest)}: {favoured} texts "
-            f"{preference_of(largest).in_words} ({self._item(largest)})"
+            f"{sentence}, most of all {favoured} and {other_group(largest)}. There, {favoured} "
+            f"texts {preference_of(largest).in_words}: "
+            f"{self._item(largest, _digits_apart(largest))}"
         )
 
     def _with_cells(self, cells: Sequence[OverAllGroups], chosen: Sequence[OverAllGroups]) -> str:
@@ -156,10 +157,17 @@ class Place:
         sided = [row for row in gaps if names_favoured(row) and favoured_group(row)]
         by_side = grouped(sided, lambda row: (favoured_group(row), preference_of(row).in_words))
         for (favoured, better), rows in by_side.items():
-            items = [self._item(row) for row in rows[:_MOST_NAMED]]
+            named = rows[:_MOST_NAMED]
+            n_digits = max(map(_digits_apart, named))
+            often = {self._how_often(row) for row in rows}
+            is_said_once = len(often) == 1 < len(rows)
+            items = [self._item(row, n_digits, is_counted=not is_said_once) for row in named]
             rest = len(rows) - len(items)
             items += [f"and {rest} more"] if rest else []
-            yield f"{favoured} texts {better}: {', '.join(items)}"
+            in_trainings = (
+                f" (each{often.pop().removeprefix(',')})" if is_said_once and any(often) else ""
+            )
+            yield f"{favoured} texts {better}: {', '.join(items)}{in_trainings}"
         unsided = [row for row in gaps if row not in sided]
         if unsided:
             yield (
@@ -167,16 +175,15 @@ class Place:
                 f"{self.study.run} to {self.study.run}"
             )
 
-    def _item(self, row: VerdictRow) -> str:
+    def _item(self, row: VerdictRow, n_digits: int, *, is_counted: bool = True) -> str:
         """Return a method, with the levels of both groups, or the gap where they are unknown."""
         levels = levels_of(row)
         better = favoured_group(row) or row.group_a
         worse = row.group_b if better == row.group_a else row.group_a
-        often = self._how_often(row)
+        often = self._how_often(row) if is_counted else ""
         if not levels:
             return f"{self._label(row)} (by {abs(row.d):.2f} standard deviations{often})"
-        n_digits = _digits_apart(levels[better], levels[worse])
-        numbers = {group: f"{level:.{n_digits}f}" for group, level in levels.items()}
+        numbers = {group: _rounded(level, n_digits) for group, level in levels.items()}
         return f"{self._label(row)} {numbers[better]} ({worse} {numbers[worse]}{often})"
 
     def _how_often(self, row: VerdictRow) -> str:
@@ -207,10 +214,18 @@ class Place:
         return "method" if one_metric else "result"
 
 
-def _digits_apart(first: float, second: float) -> int:
-    """Return how many decimal places show which of two levels is the larger, from two on."""
+def _digits_apart(row: VerdictRow) -> int:
+    """Return how many decimal places show which group has the larger level, from two on."""
+    levels = levels_of(row)
+    if not levels:
+        return _FEWEST_DIGITS
     places = range(_FEWEST_DIGITS, _MOST_DIGITS)
-    return next((n for n in places if f"{first:.{n}f}" != f"{second:.{n}f}"), _MOST_DIGITS)
+    texts = {n: {_rounded(level, n) for level in levels.values()} for n in places}
+    return next((n for n in places if len(texts[n]) > 1), _MOST_DIGITS)
+
+
+def _rounded(level: float, n_digits: int) -> str:
+    return f"{level:.{n_digits}f}".replace("-", "−")
 
 
 def places_of(study: Study, rank: str) -> list[Place]:
@@ -226,7 +241,7 @@ def about_explanations(context: Context) -> Answer:
     study = context.study
     rows = study.standing
     if not rows:
-        return Answer("Nothing was explained, so that nothing is known of it.")
+        return Answer("Nothing was explained, so nothing is known.")
     if not any_tested(rows):
         reasons = " ".join(untested_sentences(rows))
         return Answer(f"Unknown: nothing could be tested. {reasons}")

@@ -22,8 +22,8 @@ def about_methods(context: Context) -> Answer:
     rankings: list[Ranking] = context.found_by("ranking").get("rankings", [])
     if not rankings:
         n_methods = len(study.methods)
-        why = "One method was run" if n_methods == 1 else "Methods were not compared"
-        return Answer(f"{why}, so that none can be recommended.")
+        why = "Only one method was run" if n_methods == 1 else "Methods were not compared"
+        return Answer(f"{why}, so none can be recommended.")
     conclusions = [
         (measure, _sentence(study, sentences, alike))
         for (measure, sentences), alike in grouped(rankings, _conclusion).items()

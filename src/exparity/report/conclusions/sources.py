@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -75,13 +75,13 @@ class DividedGap:
         """Return a part of the gap, positive if it raises the group of the higher scores."""
         return math.copysign(1.0, self.row.estimate) * part
 
-    @property
-    def sentence(self) -> str:
-        """The sentence on the gap."""
+    def sentence(self, *, is_explained: bool = False) -> str:
+        """Return the sentence on the gap, without the metric's meaning where it is explained."""
         row = self.row
         higher = row.group_a if row.estimate > 0 else row.group_b
         study = self.study
-        metric = capitalised(study.measure(row.metric))
+        name = study.display("metric", row.metric)
+        metric = name if is_explained else capitalised(study.measure(row.metric))
         method = study.display("method", row.method)
         dataset = study.display("dataset", row.dataset)
         model = f" and {row.model}" if study.has_several_models else ""
@@ -95,12 +95,14 @@ class DividedGap:
             return f"Random explanations differ the other way, by {_two_digits(-self.chance)}"
         if self.chance >= self.size + _SHOWN:
             return f"Random explanations differ more, by {_two_digits(self.chance)}"
+        if self.chance > self.size:
+            return "All of it is there with random explanations"
         return f"{_two_digits(self.chance)} of it is there with random explanations"
 
     def _of_the_rest(self, higher: str) -> str:
         """Return what the rest comes from, each part in the words of its sign."""
         if math.isnan(self.explanations):
-            if self.chance >= self.size + _SHOWN:
+            if self.chance > self.size:
                 return ", and what the real ones change was not measured"
             return "; how much of the rest belongs to the explanations was not measured"
         more = "more" if self.room > -_SHOWN else "less"
@@ -149,7 +151,7 @@ def about_sources(context: Context) -> Answer:
     if not gaps:
         return Answer(_nothing_divided(context.study))
     first, *others = gaps
-    text = first.sentence
+    text = first.sentence()
     shares = [gap.share for gap in gaps if gap.share == gap.share]
     if len(shares) > 1:
         share = median(shares)
@@ -157,7 +159,15 @@ def about_sources(context: Context) -> Answer:
         text += (
             f" In the median of {len(shares)} such differences, explanations account for {part}."
         )
-    return Answer(text, [gap.sentence for gap in others[:_FEW]], "disparity")
+    return Answer(text, [*_more_gaps(first, others[:_FEW])], "disparity")
+
+
+def _more_gaps(first: DividedGap, others: Sequence[DividedGap]) -> Iterator[str]:
+    """Yield the sentences on further gaps, each metric explained once."""
+    explained = {first.row.metric}
+    for gap in others:
+        yield gap.sentence(is_explained=gap.row.metric in explained)
+        explained.add(gap.row.metric)
 
 
 def _nothing_divided(study: Study) -> str:

@@ -46,14 +46,13 @@ def scored(cell, explanations, output, foresight, **params):
 
 
 @pytest.mark.bits
-def test_a_part_or_a_sample_changes_no_digit(cell, foresight, tmp_path, monkeypatch):
+def test_parts_of_a_sample_change_no_digit(cell, foresight, tmp_path, monkeypatch):
     monkeypatch.setattr("exparity.jobs.parts.chunk_size", lambda passes: 5)
     whole = rows_of(foresight, "foresight")
-    assert rows_of(foresee(cell, tmp_path / "p.parquet"), "foresight") == whole
-    path = foresee(cell, tmp_path / "f.parquet", choice=Choice(max_examples=6))
+    path = foresee(cell, tmp_path / "f.parquet", choice=Choice(max_examples=12))
     few = rows_of(path, "foresight")
     ids = {row["example_id"] for row in few}
-    assert len(ids) == 6
+    assert len(ids) == 12
     assert few == [row for row in whole if row["example_id"] in ids]
 
 

@@ -1,6 +1,7 @@
 """Random explanations, their scores, the tests of them, and what other scores exceed them by."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -59,11 +60,14 @@ def test_neither_draws_nor_metrics_of_words_ask_the_model(cell, tmp_path, monkey
 @pytest.mark.bits
 @pytest.mark.reference
 @pytest.mark.parametrize("metric", METRICS)
-def test_equals_explaining_and_scoring_one_text_after_the_other(cell, made, metric):
+def test_equals_explaining_and_scoring_one_text_after_the_other(cell, made, metric, pytestconfig):
+    """Every third text; with --exhaustive each."""
     per = "word" if metric == "mass_accuracy" else "token"
     classifier = load_classifier(cell / "mine" / "3", "cpu")
+    examples = examples_of(cell)
+    step = 1 if pytestconfig.getoption("--exhaustive") else 3
     expected = {}
-    for example in examples_of(cell).values():
+    for example in list(examples.values())[::step]:
         for draw in range(DRAWS):
             encodings, key = classifier.encode([example.words]), [example.example_id]
             seed = derive_seed(3, "negative_control", draw)
@@ -74,7 +78,7 @@ def test_equals_explaining_and_scoring_one_text_after_the_other(cell, made, metr
             (score,) = evaluate_keyed(classifier, [one], key, metric, 3, METRICS[metric])
             expected[example.example_id, draw] = score
     scores = {(row["example_id"], row["draw"]): row["score"] for row in made[metric]}
-    assert scores.keys() == expected.keys()
+    assert scores.keys() == set(product(examples, range(DRAWS)))
     for key, score in expected.items():
         np.testing.assert_equal(scores[key], score)
     by_draw = [[expected[key] for key in expected if key[1] == draw] for draw in range(DRAWS)]

@@ -146,10 +146,12 @@ def whose_rationale(
     tests: list[Row] = []
     levels: list[Row] = []
     scores: list[Row] = []
+    counted = np.zeros(len(rated.rows), dtype=bool)
     for cell in _cells(data, prepared, rated, predictions, explanations, metrics, attribution):
         tests += _tests(cell, rated, settings)
         levels += _levels(cell, rated, settings)
         scores += _scores(cell, rated)
+        counted |= np.isfinite(cell.scores).any(axis=0)
     if not tests:
         log.warning("%s: every training predicts one class; nothing is compared", data)
     keyed = [{"dataset": prepared.dataset, **row} for row in tests]
@@ -158,8 +160,8 @@ def whose_rationale(
     facts = {
         "agreeing": agreeing,
         "disagreeing": None if np.isnan(rated.disagreeing) else rated.disagreeing,
-        "n_texts": len(set(rated.pairs.texts.tolist())),
-        "n_raters": len(set(rated.pairs.raters.tolist())),
+        "n_texts": len(set(rated.pairs.texts[counted].tolist())),
+        "n_raters": len(set(rated.pairs.raters[counted].tolist())),
     }
     other_rows = {"rater_levels": levels, "rater_scores": scores}
     return StageResult(rows, {"dataset": prepared.dataset}, facts, further=other_rows)

@@ -29,10 +29,11 @@ class Study(Results):
     """Texts of which four words are true, explanations that name them, and raters.
 
     ``true`` is the share of raters of each age who mark the true words; the others mark as many
-    words at random. ``marked`` is the number of words that they mark.
+    words at random. ``marked`` is the number of words that they mark, and ``explained`` the number
+    of texts that have explanations.
     """
 
-    def __init__(self, root, true, marked=(4, 4), collapsed=(), error=0.6):
+    def __init__(self, root, true, marked=(4, 4), collapsed=(), error=0.6, explained=TEXTS):
         super().__init__(root, ())
         rng = np.random.default_rng(0)
         ids = [f"t{i:02}" for i in range(TEXTS)]
@@ -50,7 +51,7 @@ class Study(Results):
             place = ("d", "m", seed)
             self.predictions.append(self.write_predictions(keys, labels, predicted, *place))
             rows = []
-            for key, order in zip(keys, truth, strict=True):
+            for key, order in zip(keys[:explained], truth[:explained], strict=True):
                 scores = error * rng.random(WORDS)
                 scores[order[:4]] += 0.5
                 row = {"target": 0, "token_ids": [5] * WORDS, "tokens": words}
@@ -116,6 +117,11 @@ def test_a_group_whose_raters_mark_the_true_words_is_agreed_with_more(tmp_path):
     assert scores.num_rows == 2 * TEXTS * len(GROUPS)
 
 
+def test_raters_and_texts_without_explanations_are_not_counted(tmp_path):
+    (_, facts), *_ = Study(tmp_path, true=(0.5, 0.5), explained=2 * TEXTS // RATERS).run()
+    assert (facts["n_texts"], facts["n_raters"]) == (2 * TEXTS // RATERS, 2 * len(GROUPS))
+
+
 def test_random_raters_who_mark_more_have_a_higher_score_and_no_skill(tmp_path):
     (tests, _), (levels, _), _ = Study(tmp_path, true=(0.0, 0.0), marked=(3, 8)).run()
     old = only(levels, compared="age", rater_group="old")
@@ -173,6 +179,15 @@ def test_the_page_names_the_group_that_is_agreed_with_and_how_far(tmp_path):
     assert "24 raters of 60 texts" in page
     assert "17 % of their answers" in page
     assert "old &amp; north" in page
+
+
+def test_the_page_names_the_model_that_predicts_one_class(tmp_path):
+    rows, study = page_study(tmp_path, true=(0.5, 0.5))
+    study.pairs = [("d", "m"), ("d", "constant")]
+    study.place = "{}, {}".format
+    page = page_of("whose_rationale", findings(rows, study), study)
+    (named,) = re.findall(r"(\w+, \w+) is not compared: every training predicts one class", page)
+    assert named == "d, constant"
 
 
 def test_the_page_claims_no_more_than_what_would_have_been_found(tmp_path):

@@ -21,11 +21,16 @@ def findings(rows: Sequence[Row], study: Study) -> Findings | None:
     shown = [row for row in rows if place_of(row) in places]
     if not shown:
         return None
+    datasets = grouped(shown, itemgetter("dataset"))
+    compared = {(row["dataset"], row["model"]) for row in shown}
     values = {
         "sentences": rater_sentences(shown, study),
         "tables": rater_tables(shown, study),
-        "chosen": [
-            chosen_raters(dataset, study) for dataset in grouped(shown, itemgetter("dataset"))
+        "chosen": [chosen_raters(dataset, study) for dataset in datasets],
+        "collapsed": [
+            study.place(*pair)
+            for pair in study.pairs
+            if pair[0] in datasets and pair not in compared
         ],
     }
     export = Export("whose_rationale", "Whose rationale", schema_of("whose_rationale"), shown)

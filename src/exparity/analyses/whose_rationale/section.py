@@ -22,7 +22,7 @@ def findings(rows: Sequence[Row], study: Study) -> Findings | None:
     if not shown:
         return None
     datasets = grouped(shown, itemgetter("dataset"))
-    compared = {(row["dataset"], row["model"]) for row in shown}
+    compared = set(map(itemgetter("dataset", "model"), shown))
     values = {
         "sentences": rater_sentences(shown, study),
         "tables": rater_tables(shown, study),

@@ -1,5 +1,7 @@
 """A made-up results folder and small experiments."""
 
+from functools import partial
+
 import pytest
 from made_up import MadeUp
 from support import tiny
@@ -12,6 +14,6 @@ def made(tmp_path) -> MadeUp:
 
 @pytest.fixture
 def experiment(tmp_path, monkeypatch):
-    """Return a function that makes an experiment in a folder of its own."""
+    """Return a function that makes an experiment in a folder of its own, with default controls."""
     monkeypatch.chdir(tmp_path)
-    return tiny
+    return partial(tiny, controls={})

@@ -330,10 +330,12 @@ class TestRawFiles:
         path = tmp_path / file.path
         path.parent.mkdir()
         path.write_bytes(b"mine")
-        assert "is altered (its SHA-256 is " in self.message(DataSource(tmp_path, download), file)
+        assert "is altered (its SHA-256 is " in self.message(
+            DataSource(tmp_path, download=download), file
+        )
         assert path.read_bytes() == b"mine"
         with caplog.at_level("INFO"):
-            assert DataSource(tmp_path, download).find(file, verify=False) == path
+            assert DataSource(tmp_path, download=download).find(file, verify=False) == path
         assert f"not verified, its SHA-256 is {sha256_of(path)}" in caplog.text
 
     @pytest.mark.parametrize("verify", [True, False])

@@ -118,17 +118,15 @@ def load(checkpoint: Any, machine: Machine) -> Classifier:
     settings = machine.of_classifier
     make_repeatable(machine.threads)
     key = fingerprint(str(checkpoint), identity(Path(checkpoint)), settings)
-    if _kept is not None and key in _kept:
+    kept = {} if _kept is None else _kept
+    if key in kept:
         log.info("the classifier of an earlier job is used again")
-        return _kept[key].anew()
-    if _kept is not None:
-        _kept.clear()  # there may be memory for one
+        return kept[key].anew()
+    kept.clear()  # there may be memory for one
     classifier = load_classifier(str(checkpoint), **settings)
-    if classifier.is_black_box:
-        return classifier
-    classifier.loaded_from = key
-    if _kept is not None:
-        _kept[key] = classifier
+    if not classifier.is_black_box:
+        classifier.loaded_from = key
+        kept[key] = classifier
     return classifier
 
 

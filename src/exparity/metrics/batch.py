@@ -159,20 +159,21 @@ class MetricBatch:
         """Return the falls of each text when the units of its (u,) sets go, or alone stay."""
         sequences = list(self.token_ids)
         owners = list(range(len(self)))
+        sizes: list[IntArray] = []
         for index, text_sets in enumerate(sets):
             mask = self.content_masks[index]
             is_taken = np.array(text_sets, dtype=bool).reshape(len(text_sets), len(mask))
             sequences += self.left(index, is_taken | ~mask if keep else ~is_taken)
             owners += [index] * len(text_sets)
+            sizes.append(is_taken.sum(axis=1, dtype=np.int64))
         probability, log_odds = self.target_outputs(sequences, owners)
         falls = []
         start = len(self)
-        for index, text_sets in enumerate(sets):
-            steps = slice(start, start := start + len(text_sets))
-            sizes = np.array([is_taken.sum() for is_taken in text_sets], dtype=np.int64)
+        for index, set_sizes in enumerate(sizes):
+            steps = slice(start, start := start + len(set_sizes))
             falls.append(
                 Falls(
-                    sizes,
+                    set_sizes,
                     probability[index] - probability[steps],
                     log_odds[index] - log_odds[steps],
                 )

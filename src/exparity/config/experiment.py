@@ -6,9 +6,9 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from graphlib import TopologicalSorter
 from itertools import chain
 from operator import eq
@@ -269,6 +269,14 @@ class Experiment(ResolvedConfig):
 
     def inputs(self, name: str, ids: Cell) -> Inputs:
         """Return what a job of an analysis reads."""
+        return self._listed_inputs(name, tuple(ids.items()))
+
+    @cached_property
+    def _listed_inputs(self) -> Callable[[str, tuple[tuple[str, str | int], ...]], Inputs]:
+        # A plan asks three times for the inputs of each job, and looks for them in the whole grid.
+        return cache(lambda name, ids: self._inputs(name, dict(ids)))
+
+    def _inputs(self, name: str, ids: Cell) -> Inputs:
         entry = ANALYSES.get(name)
         named = tuple(ids[level] for level in ("dataset", "model") if level in ids)
         grid = replace(

@@ -103,3 +103,21 @@ def test_a_job_says_whether_models_can_be_built(heads, is_built, monkeypatch):
     config = {**TINY, "models": {"tiny": {"init": "scratch", "architecture": "bert", "size": size}}}
     spec = Experiment.from_mapping(config).models["tiny"].spec
     assert begin._is_buildable_in_a_job({"tiny": spec.all_values}) == is_built
+
+
+@pytest.mark.parametrize("checks_first", [True, False])
+def test_a_process_that_asks_for_a_plan_alone_checks_nothing_again(checks_first, monkeypatch):
+    checked = []
+    monkeypatch.setattr(begin, "check_before_jobs", checked.append)
+    monkeypatch.setattr(begin, "checks_first", checks_first)
+    workflow = SimpleNamespace(
+        remote_exec=False,
+        is_main_process=True,
+        executor_plugin=None,
+        dryrun=True,
+        dag=SimpleNamespace(forcefiles=set()),
+        iocache=SimpleNamespace(mtime={}),
+    )
+    experiment = Experiment.from_mapping(TINY)
+    begin.before_plan(workflow, experiment)
+    assert checked == [experiment] * checks_first

@@ -32,6 +32,8 @@ from exparity.runs.queue import cancel_leftovers, check_ends_are_told
 from exparity.runs.trainings import watch_trainings
 from exparity.warm.start import ENGINE, FACTS, THREAD_VARIABLES, start_server
 
+checks_first = True
+"""Whether a run checks models and data before it plans; a process may ask for a plan alone."""
 _LEAST_ADDRESS_SPACE = 2_000_000_000
 """Bytes. Importing torch and transformers takes most of it; with less, threads and jobs fail."""
 
@@ -91,10 +93,8 @@ def before_plan(workflow: Any, experiment: Experiment) -> None:
             # A first run has much to do: what its jobs import is imported while they are planned.
             server = start_server(ahead=(*FACTS, *ENGINE))
         with exit_on_bad_input():
-            if server is None or "torch" in sys.modules:
-                check_before_jobs(experiment)
-            else:
-                check_before_jobs(experiment, _is_buildable_in_a_job)
+            if checks_first:
+                _check(experiment, has_server=server is not None)
             for line in check_calls(experiment):
                 print(f"exparity: {visible(line)}", file=sys.stderr)
             if runs_jobs:
@@ -105,6 +105,13 @@ def before_plan(workflow: Any, experiment: Experiment) -> None:
 
         times = result_times(experiment)
         workflow.iocache.mtime.update((path, Mtime(local=time)) for path, time in times.items())
+
+
+def _check(experiment: Experiment, *, has_server: bool) -> None:
+    if has_server and "torch" not in sys.modules:
+        check_before_jobs(experiment, _is_buildable_in_a_job)
+    else:
+        check_before_jobs(experiment)
 
 
 def _is_buildable_in_a_job(models: Models) -> bool:

@@ -105,10 +105,10 @@ def _main() -> None:
     from snakemake.cli import main
     from snakemake.executors.dryrun import Executor
 
-    from exparity.config import start
+    from exparity.runs import begin
 
     # Who asks has checked models and data, for which torch is imported.
-    start.check_before_jobs = lambda *_: None
+    begin.checks_first = False
     planned: list[JobExecutorInterface] = []
     run_job = Executor.run_job
 

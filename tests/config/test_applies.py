@@ -133,6 +133,12 @@ class TestDataWithoutGroups:
         made = experiment(marked, {"gini": {}})
         assert list(omissions(made)) == ["datasets.marked: it has no groups, so it is not compared"]
 
+    def test_an_analysis_that_needs_no_raters_does_not_compare_their_groups(self):
+        marked = {"marked": {"use": "fair_rationales"}}
+        made = experiment(marked, {"mass_accuracy": {}}, analyses={"correctness": {}})
+        line = "datasets.marked: it has no groups, so it is not compared"
+        assert line in list(omissions(made))
+
     def test_correctness_of_data_without_groups_is_measured(self, own):
         made = experiment({"own": own}, {"mass_accuracy": {}}, analyses={"correctness": {}})
         assert made.grid.analyses["correctness"] == [("own", "bert_tiny")]

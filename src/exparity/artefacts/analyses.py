@@ -215,8 +215,8 @@ class AnalysisFacts:
             several of at its level is given as a sequence of paths.
         writes: artefacts that it makes, by name, each a folder below the results.
         needs: parts of a dataset without which it is left out: ``groups``, and ``rationale``, marks
-            of the words that carry the label, or ``raters``, such marks of several people; see
-            :mod:`exparity.config.instances`.
+            of the words that carry the label, or ``raters``, such marks of several people, whose
+            groups it compares; see :mod:`exparity.config.instances`.
         metric_needs: artefacts that it reads of some metrics alone, or for them: those with this
             ``needs`` or ``skill``.
         display: its name for people.

@@ -59,8 +59,9 @@ def omissions(experiment: Experiment) -> Iterator[str]:
 
 
 def _compares_raters(experiment: Experiment, dataset: str) -> bool:
-    """Return whether groups of raters of a dataset are compared."""
-    return "whose_rationale" in experiment.settings and "raters" not in experiment.lacks[dataset]
+    """Return whether an analysis of the config compares groups of a dataset's raters."""
+    needs = [ANALYSES.get(name).facts.needs for name in experiment.settings]
+    return any("raters" in parts for parts in needs) and "raters" not in experiment.lacks[dataset]
 
 
 def _named(metrics: Sequence[str]) -> str:

@@ -28,6 +28,11 @@ Explains = (
 """Functions of logits that methods explain; see :func:`exparity.methods.logit_options`."""
 
 
+def generator_of_text(seed: int, method: str, key: str) -> np.random.Generator:
+    """Return the random generator of a method on one text."""
+    return generator(seed, "explain", method, key)
+
+
 @dataclass(frozen=True)
 class MethodBatch:
     """Texts to explain; arrays are read-only.
@@ -201,4 +206,4 @@ class MethodBatch:
 
     def generator(self, index: int) -> np.random.Generator:
         """Return the random generator of one text; the same whatever it is batched with."""
-        return generator(self.seed, "explain", self.method, self.keys[index])
+        return generator_of_text(self.seed, self.method, self.keys[index])

@@ -23,12 +23,13 @@ from exparity.artefacts.running import analysis
 from exparity.core import flags
 from exparity.core.device import Inference
 from exparity.core.digest import source_digest
-from exparity.core.seeding import derive_seed, generator
+from exparity.core.seeding import derive_seed
 from exparity.explanations import Explanation, alignment, rescored, units
 from exparity.explanations.units import Unit
 from exparity.jobs.loop import Compute, Rest, load, run
 from exparity.jobs.parts import Job
 from exparity.methods import METHODS, explain_encodings
+from exparity.methods.batch import generator_of_text
 from exparity.methods.facts import RANDOM
 from exparity.methods.uniform_random import random_scores
 from exparity.metrics import MARKS, MetricBatch, limits, removal
@@ -69,7 +70,7 @@ def _drawn(
     explanations = [*first_draw]
     for draw_seed in seeds[1:]:
         for explanation, text_units, key in explained:
-            drawn = random_scores(text_units, generator(draw_seed, "explain", RANDOM, key))
+            drawn = random_scores(text_units, generator_of_text(draw_seed, RANDOM, key))
             scores = np.where(explanation.sequence_mask, drawn, 0.0)
             origin = Origin(RANDOM, {"unit": unit}, draw_seed, key)
             explanations.append(rescored(explanation, scores, origin))

@@ -71,8 +71,10 @@ class TestDrawing:
     def test_words_and_labels_from_outside_stay_text(self):
         words = Words("end", 1, 2, f"{HOSTILE}\x1b")
         drawing = Drawing(10, 10, [Shape("dots", "M1 1h0")], [words])
-        root = ElementTree.fromstring(drawing.markup(HOSTILE))
-        assert root.attrib["aria-label"] == HOSTILE
+        frame = ElementTree.fromstring(drawing.frame(HOSTILE, 0))
+        assert frame.attrib["aria-label"] == HOSTILE
+        root = ElementTree.fromstring(drawing.markup())
+        assert root.attrib["aria-hidden"] == "true"
         assert [node.text for node in root.iter() if node.text] == [HOSTILE + r"\x1b"]
 
 

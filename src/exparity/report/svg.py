@@ -78,8 +78,8 @@ class Drawing:
             [[words.style, words.x, words.y, words.text] for words in self.words],
         ]
 
-    def markup(self, label: str) -> Markup:
-        """Return it as SVG, one image to screen readers by its label, or hidden without one."""
+    def markup(self) -> Markup:
+        """Return it as SVG, hidden from screen readers: words beside it say what it shows."""
         parts = [
             Markup('<path class="{}" d="{}"/>').format(shape.style, shape.path)
             for shape in self.shapes
@@ -90,20 +90,21 @@ class Drawing:
             )
             for words in self.words
         ]
-        return self._start(label) + Markup("").join(parts) + Markup("</svg>")
+        return self._svg(Markup('aria-hidden="true"'), Markup("").join(parts))
 
     def frame(self, label: str, place: int) -> Markup:
-        """Return its empty SVG, into which a script draws the drawing of a place in its data."""
-        return self._start(label, Markup(' data-drawing="{}"').format(place)) + Markup("</svg>")
+        """Return its empty SVG, one image to screen readers by its label.
 
-    def _start(self, label: str, attribute: str = "") -> Markup:
-        """Return the opening tag of its SVG."""
+        A script draws in it the drawing of a place in its data.
+        """
+        image = Markup('role="img" aria-label="{}" data-drawing="{}"').format(visible(label), place)
+        return self._svg(image, Markup(""))
+
+    def _svg(self, attributes: Markup, content: Markup) -> Markup:
         size = Markup('width="{0:g}" height="{1:g}" viewBox="0 0 {0:g} {1:g}"').format(
             self.width, self.height
         )
-        hidden = Markup('aria-hidden="true"')
-        image = Markup('role="img" aria-label="{}"').format(visible(label)) if label else hidden
-        return Markup('<svg class="plot" {} {}{}>').format(size, image, attribute)
+        return Markup('<svg class="plot" {} {}>{}</svg>').format(size, attributes, content)
 
 
 @dataclass(frozen=True)

@@ -60,11 +60,24 @@ class _Known:
 
     Attributes:
         rows: row of each sequence, by the bytes of its ids.
-        outputs: (n, 2, c) probabilities and logits.
+        outputs: (m, 2, c) probabilities and logits; rows beyond the n sequences are empty.
     """
 
     outputs: FloatArray
     rows: dict[bytes, int] = field(default_factory=dict)
+
+    def add(self, keys: Sequence[bytes], computed: FloatArray) -> None:
+        """Add the (k, 2, c) outputs of further sequences."""
+        n_known = len(self.rows)
+        n_all = n_known + len(keys)
+        if n_all > len(self.outputs):
+            # Twice as many, so that calls of few texts do not copy all others each time.
+            n_rows = max(n_all, 2 * n_known)
+            room = np.empty((n_rows, *self.outputs.shape[1:]), dtype=self.outputs.dtype)
+            room[:n_known] = self.outputs[:n_known]
+            self.outputs = room
+        self.outputs[n_known:n_all] = computed
+        self.rows.update(zip(keys, range(n_known, n_all), strict=True))
 
 
 class Classifier(TokenEmbeddings):
@@ -353,10 +366,7 @@ class Classifier(TokenEmbeddings):
             return self.embed(np.frombuffer(rows, dtype=np.int64).reshape(len(batch), width))
 
         computed = np.stack(self.outputs_of(lengths, build), axis=1)
-        remembered.rows.update(
-            zip(ids, range(len(remembered.rows), len(remembered.rows) + len(ids)), strict=True)
-        )
-        remembered.outputs = np.concatenate([remembered.outputs, computed])
+        remembered.add(ids, computed)
         return Outputs(*remembered.outputs[[remembered.rows[key] for key in keys]].swapaxes(0, 1))
 
     def _nothing_known(self) -> _Known:

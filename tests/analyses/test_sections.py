@@ -50,17 +50,17 @@ def report_of(made, of=None):
 class TestCorrectness:
     def test_means_and_ranks_over_seeds(self, made):
         (table,) = correctness_tables(read_analysis(made.root, made.grid, "correctness"))
-        assert (table["dataset"], table["metric"], table["groups"]) == ("geco", "mass", GROUPS)
-        level = table["levels"]["c", "gradient_x_input", "correct", ""]
-        assert level["mean"] == pytest.approx(0.41)
-        assert level["sd"] == pytest.approx(0.02 / math.sqrt(2))
-        assert (level["n"], level["undefined"]) == (20, 2)
-        assert table["best_first"] == ["pattern_variant", "gradient_x_input", "uniform_random"]
+        assert (table.dataset, table.metric, table.groups) == ("geco", "mass", GROUPS)
+        level = table.levels["c", "gradient_x_input", "correct", ""]
+        assert level.mean == pytest.approx(0.41)
+        assert level.sd == pytest.approx(0.02 / math.sqrt(2))
+        assert (level.n, level.undefined) == (20, 2)
+        assert table.best_first == ["pattern_variant", "gradient_x_input", "uniform_random"]
 
     def test_classifiers_stand_beside_the_published_ones(self, made):
         values = report_of(made)["correctness"].values
-        (ola,) = [c for c in values["classifiers"] if c["scheme"] == "ola_cea"]
-        lines = {name: (ours[0], theirs.mean) for name, ours, theirs in ola["lines"]}
+        (ola,) = [c for c in values["classifiers"] if c.scheme == "ola_cea"]
+        lines = {name: (ours[0], theirs.mean) for name, ours, theirs in ola.lines}
         assert lines["Accuracy"] == (pytest.approx(0.91), pytest.approx(0.957))
         assert lines["True positive rate"] == (pytest.approx(0.9), pytest.approx(0.9752))
         assert lines["True negative rate"] == (pytest.approx(0.8), pytest.approx(0.9391))
@@ -122,7 +122,7 @@ class TestPage:
     def test_every_section_renders_and_escapes_the_text_of_the_data(self, made):
         pages = {id: page_of(id, found, study(made)) for id, found in report_of(made).items()}
         assert set(pages) == set(made.analyses)
-        assert "95.7 %" in pages["correctness"]
+        assert "95.7\u00a0%" in pages["correctness"]
         assert "<b>" not in pages["dataset_bias"]
         assert "&lt;b&gt;" in pages["dataset_bias"]
         assert "<00>" not in pages["attribution_difference"]

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from operator import itemgetter
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
 
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.columns import Export, Row, plain_schema
+from exparity.artefacts.columns import Export, Row, records
 from exparity.core.grouping import grouped
-from exparity.published.study import Key, load_study
+from exparity.published.study import Key, Value, load_study
 from exparity.report.gather import Study
 from exparity.report.reading import mean_and_sd
 from exparity.report.verdicts import ROUNDING_NOISE, meaning_of, noise_of
 
-_IDS = ("dataset", "model", "method", "metric", "subset", "group")
-_COLUMNS = plain_schema(f"{' '.join(_IDS)}: string", "mean sd: float64", "n undefined: int64")
 _STUDY = "gecobench2024"
 _MEASURES = {
     "accuracy": "Accuracy",
@@ -25,50 +23,122 @@ _MEASURES = {
 }
 
 
-def correctness_tables(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Average the correctness artefact over seeds: a table per dataset and metric.
+@dataclass(frozen=True)
+class _Described:
+    """A row of the correctness artefact: scores of one trained classifier."""
 
-    Its methods are ``best_first``: the highest mean over models. Its ``levels`` are by (model,
-    method, subset, group); the group "" is all.
+    dataset: str
+    model: str
+    method: str
+    metric: str
+    subset: str
+    group: str
+    groups: tuple[str, ...]
+    mean: float
+    n: int
+    n_undefined: int
+
+
+@dataclass(frozen=True)
+class Level:
+    """Scores of the trainings of a model: mean and deviation of their means, and numbers of all."""
+
+    dataset: str
+    model: str
+    method: str
+    metric: str
+    subset: str
+    group: str
+    mean: float | None
+    sd: float | None
+    n: int
+    undefined: int
+
+
+@dataclass(frozen=True)
+class CorrectnessTable:
+    """The correctness of explanations of one dataset by one metric, over its trainings.
+
+    Attributes:
+        dataset, metric: ids.
+        groups: the groups.
+        models: ids of the models.
+        best_first: ids of the methods, that of the highest mean over models first.
+        levels: by model, method, subset and group; the group "" is all.
     """
-    return [_table(part) for part in grouped(rows, itemgetter("dataset", "metric")).values()]
+
+    dataset: str
+    metric: str
+    groups: tuple[str, ...]
+    models: Sequence[str]
+    best_first: Sequence[str]
+    levels: Mapping[tuple[str, str, str, str], Level]
 
 
-def _table(rows: Sequence[Row]) -> dict[str, Any]:
-    parts = grouped(rows, itemgetter("model", "method", "subset", "group"))
+@dataclass(frozen=True)
+class TrainedScheme:
+    """Measures of a training scheme of a published study.
+
+    Attributes:
+        dataset, model: ids.
+        scheme: its name in the study.
+        lines: each measure by name, its mean and deviation over our trainings, and the published
+            one.
+    """
+
+    dataset: str
+    model: str
+    scheme: str
+    lines: Sequence[tuple[str, tuple[float | None, float | None], Value]]
+
+
+def correctness_tables(rows: Sequence[Row]) -> list[CorrectnessTable]:
+    """Average the correctness artefact over seeds: a table per dataset and metric."""
+    described = records(_Described, rows)
+    return [_table(part) for part in grouped(described, attrgetter("dataset", "metric")).values()]
+
+
+def _table(rows: Sequence[_Described]) -> CorrectnessTable:
+    parts = grouped(rows, attrgetter("model", "method", "subset", "group"))
     levels = {key: _level(part) for key, part in parts.items()}
-    means = {key[:2]: level["mean"] for key, level in levels.items() if key[2:] == ("correct", "")}
+    means = {key[:2]: level.mean for key, level in levels.items() if key[2:] == ("correct", "")}
 
     def over_models(method: str) -> float:
         model_means = [m for (_, name), m in means.items() if name == method and m is not None]
         return mean_and_sd(model_means)[0] or 0.0
 
     methods = dict.fromkeys(method for _, method in means)
-    return {
-        **{name: rows[0][name] for name in ("dataset", "metric", "groups")},
-        "models": list(dict.fromkeys(model for model, _ in means)),
-        "best_first": sorted(methods, key=over_models, reverse=True),
-        "levels": levels,
-    }
+    return CorrectnessTable(
+        dataset=rows[0].dataset,
+        metric=rows[0].metric,
+        groups=rows[0].groups,
+        models=list(dict.fromkeys(model for model, _ in means)),
+        best_first=sorted(methods, key=over_models, reverse=True),
+        levels=levels,
+    )
 
 
-def _level(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return mean and standard deviation of the seeds' means, and the numbers of all scores."""
-    mean, sd = mean_and_sd([row["mean"] for row in rows])
-    ids = {name: rows[0][name] for name in _IDS}
-    return {
-        **ids,
-        "mean": mean,
-        "sd": sd,
-        "n": sum(row["n"] for row in rows),
-        "undefined": sum(row["n_undefined"] for row in rows),
-    }
+def _level(rows: Sequence[_Described]) -> Level:
+    mean, sd = mean_and_sd([row.mean for row in rows])
+    first = rows[0]
+    return Level(
+        dataset=first.dataset,
+        model=first.model,
+        method=first.method,
+        metric=first.metric,
+        subset=first.subset,
+        group=first.group,
+        mean=mean,
+        sd=sd,
+        n=sum(row.n for row in rows),
+        undefined=sum(row.n_undefined for row in rows),
+    )
 
 
 def findings(rows: Sequence[Row], study: Study) -> Findings:
     """Return the section: explanation performance over seeds, and published classifiers."""
     tables = correctness_tables(rows)
-    levels = [level for table in tables for level in table["levels"].values()]
+    levels = [level for table in tables for level in table.levels.values()]
     return Findings(
         {
             "correctness": tables,
@@ -78,11 +148,11 @@ def findings(rows: Sequence[Row], study: Study) -> Findings:
             "classifiers": _classifiers(study),
             "reference": load_study(_STUDY).reference,
         },
-        [Export("correctness", "Correctness of explanations", _COLUMNS, levels)],
+        [Export.of("correctness", "Correctness of explanations", Level, levels)],
     )
 
 
-def _classifiers(study: Study) -> list[dict[str, Any]]:
+def _classifiers(study: Study) -> list[TrainedScheme]:
     """Return accuracy and bias of our training schemes beside the published ones."""
     classifiers = []
     published = load_study(_STUDY).values
@@ -104,6 +174,5 @@ def _classifiers(study: Study) -> list[dict[str, Any]]:
             ]
             lines.append((name, mean_and_sd(values), theirs))
         if lines:
-            about = {"dataset": dataset, "model": model, "scheme": scheme}
-            classifiers.append(about | {"lines": lines})
+            classifiers.append(TrainedScheme(dataset, model, scheme, lines))
     return classifiers

@@ -4,8 +4,10 @@ import errno
 
 import numpy as np
 import pytest
+import torch
 from stages.cells import control, evaluate, examples_of, explain, inputs_of, rows_of
 from support import CPU
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import exparity
 from exparity import InputError
@@ -104,6 +106,33 @@ def test_a_job_without_a_model_scores_as_python_does(
     expected = exparity.evaluate(classifier, again, "forward_simulation", **params)
     np.testing.assert_allclose(values, expected, rtol=0, atol=1e-6)
     assert np.isfinite(values).any()
+
+
+@pytest.mark.reference
+def test_the_loop_that_writes_out_what_is_left_finds_the_same(
+    cell, explanations, foresight, tmp_path
+):
+    """Words are left out of texts, which transformers' own tokenizer and model read."""
+    folder = cell / "mine" / "3"
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval().double()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    examples = examples_of(cell)
+    drawn = read_foresights(foresight, Design("word"))
+    values = scored(cell, explanations, tmp_path / "scores.parquet", foresight)
+    for row, value in zip(rows_of(explanations, "explanations"), values, strict=True):
+        words = np.array(examples[row["example_id"]].words)
+        target, foreseen = drawn[row["example_id"]]
+        texts = [" ".join(words), *(" ".join(words[~part]) for part in foreseen.left_out)]
+        with torch.no_grad():
+            logits = model(**tokenizer(texts, padding=True, return_tensors="pt")).logits.numpy()
+        contrasts = logits[:, target] - np.delete(logits, target, axis=1).mean(axis=1)
+        falls = contrasts[0] - contrasts[1:]
+        is_of_word = np.equal.outer(np.arange(len(words)), row["word_ids"])
+        predicted = foreseen.left_out @ (is_of_word @ np.array(row["scores"]))
+        np.testing.assert_allclose(foreseen.falls, falls, rtol=0, atol=1e-5)
+        stored = np.corrcoef(predicted, foreseen.falls)[0, 1]
+        assert value == pytest.approx(stored, rel=0, abs=1e-9)
+        assert value == pytest.approx(np.corrcoef(predicted, falls)[0, 1], rel=0, abs=1e-4)
 
 
 def test_random_explanations_are_scored_by_the_same_draws_and_foresee_nothing(

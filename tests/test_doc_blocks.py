@@ -77,6 +77,17 @@ ASSIGNMENT = re.compile(r"[A-Z_]+=")
 NEEDS_RESULTS = re.compile(r'results[/"]|\btable\[')
 
 
+def printed_by(page: Path) -> dict[str, str]:
+    """What a page shows right below a block of Python, by the block."""
+    shown = {}
+    text = page.read_text()
+    for match in BLOCK.finditer(text):
+        below = BLOCK.match(text, match.end() + 2)
+        if match[2] == "python" and below and below[2] == "text":
+            shown[textwrap.dedent(match[3])] = textwrap.dedent(below[3])
+    return shown
+
+
 def blocks(page: Path, language: str) -> list[str]:
     return [
         textwrap.dedent(code)
@@ -119,6 +130,7 @@ def test_python_that_needs_no_results_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.syspath_prepend(tmp_path)
     keep_registries(monkeypatch)
     modules = set(sys.modules)
+    shown = printed_by(page)
     for number, code in enumerate(blocks(page, "python")):
         if NEEDS_RESULTS.search(code) or not is_run(code) or page.name in ELSEWHERE:
             continue
@@ -126,8 +138,11 @@ def test_python_that_needs_no_results_runs(page, tmp_path, monkeypatch, capsys):
         title = re.match(r'(?:# |""")(\w+\.py)\b', code)
         path = tmp_path / (title[1] if title else f"block_{number}.py")
         path.write_text(code)
+        capsys.readouterr()
         if title is None:
             runpy.run_path(str(path))
+            printed = capsys.readouterr().out
+            assert printed == shown.get(code, printed)
         else:
             assert not re.search(r"^(import torch|from exparity.engine)", code, re.M), title[1]
             __import__(path.stem)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+
+_BEFORE_PERCENT = re.compile(r"(?<=\d) (?=%)")
 
 
 def percent(share: float | None) -> str:
@@ -13,6 +16,11 @@ def percent(share: float | None) -> str:
 def coverage(confidence: float) -> str:
     """Return the coverage of an interval in percent, with the digits that it has."""
     return f"{100 * confidence:g} %"
+
+
+def unbroken(text: str) -> str:
+    """Return text in which a number and its % stay on one line."""
+    return _BEFORE_PERCENT.sub("\u00a0", text)
 
 
 def joined(names: Sequence[str]) -> str:

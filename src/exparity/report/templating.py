@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from exparity.core.escaping import visible
-from exparity.core.formats import coverage, duration, percent, signed
+from exparity.core.formats import coverage, duration, percent, signed, unbroken
 
 _COMMENT = re.compile(r"^[ \t]*(?:/\*.*?\*/[ \t]*$|//[^\n]*)", re.DOTALL | re.MULTILINE)
 """A comment in a script or a style sheet that has its lines to itself."""
@@ -40,9 +40,13 @@ def latex_escape(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in visible(text))
 
 
-def _visible(value: object) -> object:
+def _shown(value: object) -> object:
     """Return text, markup as well, with its control characters written out."""
-    return type(value)(visible(value, keep="\n\t")) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    text = visible(value, keep="\n\t")
+    # Markup may hold data of scripts.
+    return Markup(text) if isinstance(value, Markup) else unbroken(text)
 
 
 def _breakable(name: str) -> Markup:
@@ -77,7 +81,7 @@ _environment = partial(
 @cache
 def html_environment() -> Environment:
     """Return the environment of the page: everything escaped."""
-    environment = _environment(autoescape=True, finalize=_visible)
+    environment = _environment(autoescape=True, finalize=_shown)
     environment.filters |= {"percent": percent, "signed": signed, "duration": duration}
     environment.filters |= {"coverage": coverage, "breakable": _breakable}
     environment.filters["pretty_json"] = _pretty_json

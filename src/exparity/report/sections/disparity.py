@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple
 
-from exparity.core.formats import coverage, signed
+from exparity.core.formats import coverage, signed, unbroken
 from exparity.report.charts import effects_chart
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
@@ -218,9 +218,9 @@ def _facts_of(cell: Cell, threshold: float) -> dict[str, object]:
     facts: dict[str, object] = {
         "moved": moved(verdicts),
         "certainty": only_certainty(verdicts, threshold),
-        "skill": skill_line(verdicts.skill),
+        "skill": unbroken(skill_line(verdicts.skill)),
         "notes": notes_of(row),
-        "beside": [line for line in (right_line(row), ceiling_line(row)) if line],
+        "beside": [unbroken(line) for line in (right_line(row), ceiling_line(row)) if line],
         "mean_d": cell.mean_d_all,
         "both_signs": has_both_signs(cell.scores),
     }

@@ -256,8 +256,26 @@ def test_gaps_are_written_with_the_levels_of_both_groups(study):
     facts |= {"d": 0.5, "quantity": "score", "skill_a": math.nan, "skill_b": math.nan}
     planted = changed(study, lambda row: row.dataset == "data_1", **facts)
     text = answers_of(planted)[GAPS].text
-    assert "On data_1, model_0, male texts have the better scores: " in text
-    assert "0.41 (female 0.32)" in text
+    assert text.startswith("On data_1, model_0, by comprehensiveness (mean fall in target ")
+    assert (
+        "tokens are removed), male texts have the better scores: Gradient 0.41 (female 0.32), "
+        in text
+    )
+
+
+def test_without_forward_simulation_a_gap_is_of_one_metric_that_is_explained_once(study):
+    facts = {"verdict": "different", "better_group": "male", "d": 0.5, "quantity": "score"}
+    others = changed(study, lambda row: True, verdict="undecided")
+    planted = changed(others, lambda row: row.metric == "sufficiency", **facts)
+    answer = answers_of(planted)[GAPS]
+    text = " ".join([answer.text, *answer.more])
+    gaps = "sufficiency (mean fall in target probability when only the highest-scored tokens are"
+    assert answer.text.startswith(f"On data_0, model_0, by {gaps}")
+    assert text.count(gaps) == 1
+    assert text.count("by sufficiency, male texts have the better scores: Gradient ") == 3
+    assert text.count("by comprehensiveness (") == 1
+    assert text.count("by comprehensiveness, whether male and female texts differ is open") == 3
+    assert "Gradient by " not in text
 
 
 def test_two_levels_that_differ_have_digits_that_do(study):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from operator import attrgetter
 
@@ -41,6 +42,9 @@ _FORESIGHT = (
 )
 _MOST_NAMED = 4
 """Most methods that are named for one verdict; of more, the sentence gives the number."""
+_MOST_EXPLAINED = 2
+"""Most metrics that a sentence explains; of more, it gives the names."""
+_METRIC = attrgetter("metric")
 _FEWEST_DIGITS = 2
 _MOST_DIGITS = 4
 """Decimal places of levels: two, or as many as tell both groups' apart."""
@@ -54,12 +58,14 @@ class Place:
         study: the study.
         dataset, model: ids.
         rows: standing rows of one rank.
+        measures: what the rows are scored by, if the sentence has to say it.
     """
 
     study: Study
     dataset: str
     model: str
     rows: Sequence[VerdictRow]
+    measures: Sequence[str] = ()
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -79,7 +85,15 @@ class Place:
     def sentence(self) -> str:
         """Return what is said of it."""
         words = self._about_pair() if len(self.pairs) == 1 else self._about_pairs()
-        return f"On {self.name}, {words}."
+        by = f" by {joined(self.measures)}," if self.measures else ""
+        return f"On {self.name},{by} {words}."
+
+    def by_metric(self) -> list[Place]:
+        """Return it for each metric with a gap, the largest first, and for the others together."""
+        metrics = [replace(self, rows=rows) for rows in grouped(self.rows, _METRIC).values()]
+        differing = sorted((place for place in metrics if place.severity), key=_least_severe_last)
+        rest = [row for place in metrics if not place.severity for row in place.rows]
+        return [*differing, *([replace(self, rows=rest)] if rest else [])]
 
     def _about_pair(self) -> str:
         """Return what is said where two groups are compared."""
@@ -228,12 +242,38 @@ def _rounded(level: float, n_digits: int) -> str:
     return f"{level:.{n_digits}f}".replace("-", "−")
 
 
+def _least_severe_last(place: Place) -> float:
+    return -place.severity
+
+
 def places_of(study: Study, rank: str) -> list[Place]:
     """Return the comparisons of a rank by dataset and model, the largest gap first."""
     rows = [row for row in study.judged if is_of(row, rank)]
     cells = grouped(rows, attrgetter("dataset", "model"))
     places = [Place(study, *ids, members) for ids, members in cells.items()]
-    return sorted(places, key=lambda place: -place.severity)
+    return sorted(places, key=_least_severe_last)
+
+
+def measured(places: Sequence[Place]) -> Iterator[Place]:
+    """Yield places by metric, which the sentences name: first that of the largest gap of each.
+
+    What a metric measures is said where its name comes first.
+    """
+    all_metrics = [place.by_metric() for place in places]
+    explained: set[str] = set()
+    firsts = [metrics[0] for metrics in all_metrics]
+    for place in (*firsts, *chain.from_iterable(metrics[1:] for metrics in all_metrics)):
+        metrics = dict.fromkeys(map(_METRIC, place.rows))
+        unknown = metrics.keys() - explained if len(metrics) <= _MOST_EXPLAINED else ()
+        explained.update(unknown)
+        name = partial(place.study.display, "metric")
+        yield replace(
+            place,
+            measures=[
+                place.study.measure(metric) if metric in unknown else in_sentence(name(metric))
+                for metric in metrics
+            ],
+        )
 
 
 def about_explanations(context: Context) -> Answer:
@@ -245,8 +285,12 @@ def about_explanations(context: Context) -> Answer:
     if not any_tested(rows):
         reasons = " ".join(untested_sentences(rows))
         return Answer(f"Unknown: nothing could be tested. {reasons}")
-    before = _FORESIGHT if is_foreseen(rows) else ""
-    parts = [place.sentence() for place in places_of(study, "headline")]
+    places = places_of(study, "headline")
+    before = _FORESIGHT
+    if not is_foreseen(rows):
+        before = ""
+        places = [*measured(places)]
+    parts = [place.sentence() for place in places]
     first, *more = context.found_by("positive_control").get("sentences", [""])
     together = (table.sentence() for table in witness_tables(study))
     rest = (*more, *together, *_beside(study), *untested_sentences(rows))

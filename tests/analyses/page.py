@@ -7,6 +7,7 @@ from exparity.report.templating import html_environment
 
 
 def page_of(id, found, study):
-    """Return the HTML of what an analysis found."""
+    """Return the HTML of what an analysis found, with plain blanks."""
     template = template_of(html_environment(), section_of(ANALYSES.get(id)))
-    return template.render(study=study, **found.values)
+    text = template.render(study=study, **found.values)
+    return text.replace("\u00a0", " ").replace("&nbsp;", " ")

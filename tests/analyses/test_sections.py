@@ -122,7 +122,7 @@ class TestPage:
     def test_every_section_renders_and_escapes_the_text_of_the_data(self, made):
         pages = {id: page_of(id, found, study(made)) for id, found in report_of(made).items()}
         assert set(pages) == set(made.analyses)
-        assert "95.7\u00a0%" in pages["correctness"]
+        assert "95.7 %" in pages["correctness"]
         assert "<b>" not in pages["dataset_bias"]
         assert "&lt;b&gt;" in pages["dataset_bias"]
         assert "<00>" not in pages["attribution_difference"]

@@ -182,7 +182,7 @@ class TestPage:
         judged += [replace(cell.excess, **more) for cell in cells]
         known = replace(known, judged=judged)
         cells = cell_data(disparity_tables(known), 0.2)["cells"]
-        assert all("reach 50 %, and those of fem" in line for line in cells["skill"])
+        assert all("reach 50\u00a0%, and those of fem" in line for line in cells["skill"])
         assert all(re.search("by log odds −0.25 .*a gap has to", line) for line in cells["skill"])
         assert all(note.startswith("In one group there is hardly") for (note,) in cells["notes"])
 

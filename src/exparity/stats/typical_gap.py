@@ -216,28 +216,32 @@ def _end(cells: _Cells, near: FloatArray, level: float, *, upper: bool) -> Float
     is that of the largest probability at the R that is ``near``.
     """
     total = cells.total[:, 0]
-    _, angle = _largest(cells, near, upper=upper)
     scale = np.sqrt(total) + np.sqrt(cells.v_cell + cells.n_seeds * cells.v_texts)[:, 0]
     end = np.zeros(len(total))
-    at_zero, _ = _largest(cells, np.zeros(len(total)), upper=upper)
+    nowhere = np.zeros((len(total), 1))  # where R is zero, no angle differs from another
+    at_zero = _beyond(cells, nowhere, nowhere, upper=upper)[:, 0]
     open_ = (at_zero <= level) if upper else (at_zero > level)
     open_ &= (total > 0) & (scale > 0)
     if not open_.any():
         return end
     some = cells.at(open_)
-    angles = angle[open_]
+    _, angles = _largest(some, near[open_], upper=upper)
     scale = scale[open_]
     rms = scale
     sign = 1 if upper else -1
+    level_score = _score(level)
 
     def beyond(log_rms: FloatArray) -> FloatArray:
         p = _beyond(some, np.exp(log_rms)[:, None], angles[:, None], upper=upper)[:, 0]
-        return _score(p) - _score(level)
+        return _score(p) - level_score
 
     for _ in range(_ALTERNATIONS):
         high = np.log(scale)
         for _ in range(_WIDENINGS):
-            high = np.where(sign * beyond(high) < 0, high + np.log(4), high)
+            is_short = sign * beyond(high) < 0
+            if not is_short.any():
+                break
+            high = np.where(is_short, high + np.log(4), high)
         rms = np.exp(root_between(beyond, np.log(1e-9 * scale), high))
         p, angles = _largest(some, rms, upper=upper)
         if (np.abs(p / level - 1) <= 1e-6).all():

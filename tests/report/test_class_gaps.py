@@ -8,12 +8,13 @@ from published.test_gaps import classifier
 
 from exparity.published.gaps import compare_gaps
 from exparity.published.study import load_study
+from exparity.report import figures
 from exparity.report.bias import RATES
 from exparity.report.class_gaps import class_gaps
 from exparity.report.failures import Failures
 from exparity.report.figures import write_figures
 from exparity.report.figures.class_gaps import class_gaps_figure
-from exparity.report.figures.style import WIDTHS, house_style
+from exparity.report.figures.style import FORMATS, WIDTHS, house_style
 from exparity.report.rows import ClassifierBias
 
 OCCUPATIONS = ("nurse", "surgeon")
@@ -111,7 +112,9 @@ def test_the_figure_has_a_mark_for_each_class_ours_and_published(tmp_path, width
     assert [tick.get_text() for tick in by_model.get_xticklabels()] == ["bert", "bert_cda"]
 
 
-def test_figures_are_written_for_every_rate_and_only_with_counterfactuals(tmp_path):
+def test_figures_are_written_for_every_rate_and_only_with_counterfactuals(tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "WIDTHS", {"1col": WIDTHS["1col"]})
+    monkeypatch.delitem(FORMATS, "pdf")  # both widths and formats are in test_figures.py
     study = study_of(tmp_path)
     folder = tmp_path / "figures"
     folder.mkdir()

@@ -13,7 +13,7 @@ from scipy import optimize, special, stats
 ALPHA, THRESHOLD, CONFIDENCE, POWER = 0.05, 0.2, 0.95, 0.8
 SCALES = "ranks", "log_odds", "probability"
 CLAIMS = "p_mean", "p_large", "p_small", "p_cross"
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(400)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(128)
 
 
 # Gain, room and skill of texts

@@ -39,7 +39,7 @@ def held_to(shares, most):
 
 @pytest.mark.parametrize(
     ("truth", "cells", "runs"),
-    [("at the threshold", 1, 400), ("no gap", 12, 80), ("a third differs", 12, 80)],
+    [("at the threshold", 1, 200), ("no gap", 12, 40), ("a third differs", 12, 40)],
 )
 def test_at_most_one_decided_cell_in_twenty_is_wrong(calibration, truth, cells, runs):
     held_to(wrong_shares(calibration, truth, cells, runs), 0.05)
@@ -57,6 +57,6 @@ def test_certainty_does_not_lower_the_bar_for_others(calibration):
     truth, rng = calibration.TRUTHS["no gap"], np.random.default_rng(1)
     found = [
         any(row["verdict"] == "different" for row in rows)
-        for rows, _ in calibration.judged_families(truth, 12, SEEDS, 80, rng)
+        for rows, _ in calibration.judged_families(truth, 12, SEEDS, 40, rng)
     ]
     held_to(np.array(found), 0.025)

@@ -31,6 +31,16 @@ def studies():
     return demo_scores.stored()
 
 
+@pytest.fixture(scope="module")
+def rows(studies):
+    return recomputed.verdicts_of(studies)
+
+
+@pytest.fixture(scope="module")
+def expected(studies):
+    return judged_by_product(studies)
+
+
 def judged_by_product(studies):
     rows = []
     for dataset, study in studies.items():
@@ -128,9 +138,7 @@ def test_recomputation_imports_nothing_of_exparity():
         assert {"numpy", "scipy", "pandas"} & set(sys.modules)
 
 
-def test_no_number_and_no_word_differs(studies):
-    rows = recomputed.verdicts_of(studies)
-    expected = judged_by_product(studies)
+def test_no_number_and_no_word_differs(rows, expected):
     assert [*demo_scores.differences(rows, expected)] == []
     # The steps of the stored numbers change no word of the experiment.
     words = pd.read_csv(demo_scores.WORDS).to_dict("records")
@@ -138,10 +146,8 @@ def test_no_number_and_no_word_differs(studies):
     assert [{name: row[name] for name in names} for row in rows] == words
 
 
-def test_a_difference_is_shown(studies):
-    study = {"bios": studies["bios"]}
-    rows = recomputed.verdicts_of(study)
-    wrong = [{**row} for row in judged_by_product(study)]
+def test_a_difference_is_shown(rows, expected):
+    wrong = [{**row} for row in expected]
     wrong[0] |= {"d": wrong[0]["d"] + 1e-8}
     wrong[1] |= {"verdict": "unstable"}
     lines = [*demo_scores.differences(rows, wrong)]

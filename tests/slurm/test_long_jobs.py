@@ -37,7 +37,10 @@ def gpus_of(cluster: Cluster, job: QueuedJob) -> str:
 
 @pytest.fixture(scope="module")
 def disturbed(undisturbed, cluster, tmp_path_factory):
-    """That run on the cluster; one sensitivity job is timed out, and the other cancelled."""
+    """That run on the cluster, where the time limit of one of two sensitivity jobs ends it.
+
+    One that is cancelled is in test_faults.py.
+    """
     root = copy_run(undisturbed, tmp_path_factory.mktemp("long") / "checkout", "scores")
     place = f"{HELD_PART:05}.part"
     settings = {"cluster": cluster, "config": "config/tiny.yaml", "held_at": place}
@@ -53,8 +56,7 @@ def disturbed(undisturbed, cluster, tmp_path_factory):
     assert len(checkout.first) == 2, checkout.said
     checkout.gpus = {gpus_of(cluster, job) for job in checkout.first}
     cluster.expire(checkout.first[0])
-    cluster.command("scancel", checkout.first[1].id)
-    checkout.wait_until(lambda: not {*checkout.first} & {*running()}, "both end")
+    checkout.wait_until(lambda: checkout.first[0] not in running(), "it ends")
     checkout.held.release()
     checkout.exit_code = checkout.run.wait(timeout=900)
     return checkout
@@ -65,16 +67,16 @@ def test_two_long_jobs_run_side_by_side_on_two_gpus(disturbed):
     assert {job.partition for job in disturbed.first} == {"gpu"}
 
 
-def test_what_a_time_limit_and_a_cancellation_ended_goes_on_from_its_parts(disturbed):
+def test_what_a_time_limit_ended_goes_on_from_its_parts(disturbed):
     assert disturbed.exit_code == 0, disturbed.said
     assert "DUE TO TIME LIMIT" in disturbed.said
     logs = (disturbed.results / "logs/evaluate").rglob("sensitivity.log")
-    notes = [re.search(r"(\d+) of \d+ examples are taken over", log.read_text()) for log in logs]
+    text = "".join(log.read_text() for log in logs)
+    (note,) = re.findall(r"(\d+) of \d+ examples are taken over", text)
     # SLURM says that a job has ended while its process, on a busy machine, still saves its part.
-    finished = {HELD_PART * PART, (HELD_PART + 1) * PART}
-    assert {int(note.group(1)) for note in notes} <= finished
+    assert int(note) in (HELD_PART * PART, (HELD_PART + 1) * PART)
     again = sum(times - len(METHODS) for times in Counter(disturbed.evaluated()).values())
-    assert again <= len(METHODS) * PART
+    assert again <= PART
 
 
 def test_the_tables_are_those_of_a_local_run(disturbed, undisturbed):
@@ -86,4 +88,4 @@ def test_each_attempt_of_a_long_job_is_its_own_submission(disturbed):
     """What shares one is in test_run.py and in tests/workflow/test_submissions.py."""
     jobs = [j for j in disturbed.cluster.jobs(ended=True) if j.folder == str(disturbed.root)]
     rules = [job.comment.partition("_wildcards")[0] for job in jobs]
-    assert rules == ["rule_evaluate"] * 4
+    assert rules == ["rule_evaluate"] * 3

@@ -13,15 +13,22 @@ class OneByOne:
         content = np.flatnonzero(~encoding.special_mask)
         owners = content if unit == "token" else encoding.word_ids[content]
         self.content = [set(content[owners == one].tolist()) for one in dict.fromkeys(owners)]
+        self.answers = {}
         self.whole = self.of(range(len(self.content)))
 
     def of(self, kept):
+        """Probability and log odds of the target where these units are left, asked once."""
+        kept = frozenset(kept)
+        if kept not in self.answers:
+            self.answers[kept] = self.asked(kept)
+        return self.answers[kept]
+
+    def asked(self, kept):
         gone = set().union(*self.content).difference(*(self.content[place] for place in kept))
         ids = [t for i, t in enumerate(self.ids) if i not in gone]
-        (logits,) = self.classifier.outputs([ids]).logits
+        (probabilities,), (logits,) = self.classifier.outputs([ids])
         others = [z for i, z in enumerate(logits) if i != self.target]
-        probability = self.classifier.probabilities([ids])[0, self.target]
-        return probability, logits[self.target] - np.log(np.exp(others).sum())
+        return probabilities[self.target], logits[self.target] - np.log(np.exp(others).sum())
 
     def fall(self, taken, direction):
         every = range(len(self.content))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from methods.training import quick
 from tiny_models import make, wordpiece
 
 import exparity
@@ -264,7 +265,7 @@ SCORING = [id for id in METRICS.ids() if METRICS.get(id).facts.asks_only]
 def test_methods_run_or_are_refused_by_their_facts(method):
     training = (PLAIN * 2, [0, 1, 1, 0, 1, 0])
     if method in ASKING:
-        for found in exparity.explain(box(), PLAIN, 1, method, training=training):
+        for found in exparity.explain(box(), PLAIN, 1, method, training=training, **quick(method)):
             assert found.tokens == tuple(found.text.split())
         return
     with pytest.raises(InputError, match=f"method {method}: .* take .*lime, .*uniform_random"):

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from methods.training import METHOD_IDS, scores_of
+from methods.training import METHOD_IDS, quick, scores_of
 from metrics.sweep import evaluated
 from tiny_models import ids_of
 
@@ -114,7 +114,9 @@ def test_a_method_scores_the_frame_0_and_never_changes_it(monkeypatch, family, m
     seen = watch(monkeypatch, classifier)
     training = (TEXTS, [0, 1, 1, 0])
     try:
-        explanations = exparity.explain(classifier, TEXTS, [0, 1, 1, 0], method, training=training)
+        explanations = exparity.explain(
+            classifier, TEXTS, [0, 1, 1, 0], method, training=training, **quick(method)
+        )
     except InputError as error:
         pytest.skip(str(error))
     for explanation in explanations:

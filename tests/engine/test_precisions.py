@@ -15,6 +15,7 @@ from exparity.methods import METHODS
 from exparity.metrics import METRICS
 
 METHOD_QUICK = {"n_steps": 10, "num_samples": 40, "max_evals": 40}
+OF_PACKAGES = {"lime_package": {"num_samples": 40}, "shap_package": {"max_evals": 40}}
 METRIC_QUICK = {"num_samples": 10, "steps": 3, "bisections": 6}
 
 
@@ -33,6 +34,8 @@ def pair(trained):
 
 def explained(classifier, texts, targets, method):
     params = known(METHOD_QUICK, METHODS.get(method))
+    if method in OF_PACKAGES:
+        params["options"] = OF_PACKAGES[method]
     return exparity.explain(classifier, texts, targets, method, **params, **training_for(method))
 
 

@@ -267,14 +267,14 @@ def p_of_typical_gap(total, v, n_seeds, rms, upper):
     low = (-np.sqrt(total) - centre) / spread
     high = (np.sqrt(total) - centre) / spread
     z_of = stats.t(v.dof) if upper else stats.norm()
+    chi_square = special.chdtrc if upper else special.chdtr
     if not upper:
         low = np.clip(low, -9, 9)
         high = np.clip(high, -9, 9)
     turn = _NODES * np.pi / 2
     z = (low + high) / 2 + (high - low) / 2 * np.sin(turn)
     rest = np.maximum(total - (spread * z + centre) ** 2, 0) / variance
-    chi_square = stats.chi2.sf if upper else stats.chi2.cdf
-    inside = chi_square(rest, n_seeds - 1) * z_of.pdf(z) * np.cos(turn) * (high - low) / 2
+    inside = chi_square(n_seeds - 1, rest) * z_of.pdf(z) * np.cos(turn) * (high - low) / 2
     p = (inside * _WEIGHTS).sum(axis=1) * np.pi / 2
     if upper:
         p += (z_of.cdf(low) + z_of.sf(high))[:, 0]

@@ -64,9 +64,14 @@ class Checkout:
 
     def plan(self, *flags: str) -> dict[str, int]:
         """Jobs by rule that a dry run announces."""
-        _, _, table = self.snakemake("-n", *flags).stdout.partition("\njob  ")
-        counts = re.findall(r"^(\w+) +(\d+)$", table.partition("\n\n")[0], re.MULTILINE)
-        return {rule: int(count) for rule, count in counts if rule not in ("total", "all")}
+        return planned(self.snakemake("-n", *flags).stdout)
+
+
+def planned(said: str) -> dict[str, int]:
+    """Jobs by rule that a run announces before it starts them, on its standard error."""
+    _, _, table = said.partition("\njob  ")
+    counts = re.findall(r"^(\w+) +(\d+)$", table.partition("\n\n")[0], re.MULTILINE)
+    return {rule: int(count) for rule, count in counts if rule not in ("total", "all")}
 
 
 def copy_checkout(repository: Path, target: Path) -> Checkout:

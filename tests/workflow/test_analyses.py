@@ -4,6 +4,7 @@ import re
 
 import pytest
 from support import TINY
+from workflow.conftest import planned
 
 import exparity
 from exparity.tools.show import show
@@ -17,11 +18,10 @@ ANALYSES = {"correctness": {}, "attribution_difference": {"min_sets": 3}, "datas
 def test_named_analyses_are_added_to_a_finished_run(finished):
     figures = {"figures": True}
     finished.configure(metrics=METRICS, analyses=ANALYSES, report=figures)
-    assert finished.plan() == {
+    assert planned(finished.snakemake().stderr) == {
         "evaluate": 2, "compare": 1, "correctness": 1, "attribution_difference": 1,
         "dataset_bias": 1, "judge": 1, "ranking": 1, "negative_control": 1, "cost": 1, "report": 1,
     }  # fmt: skip
-    finished.snakemake()
     found = exparity.read_results(finished.results, "correctness")
     assert set(found["metric"]) == {"mass_accuracy"}
     assert set(found["method"]) == set(TINY["methods"])
@@ -49,8 +49,7 @@ def snakemakes_report_holds_page_tables_and_figures_with_captions(finished):
 
 def test_classifiers_are_measured_where_nothing_is_explained(finished):
     finished.configure(methods={}, metrics={}, report={"figures": True})
-    assert finished.plan() == {"cost": 1, "report": 1}
-    finished.snakemake()
+    assert planned(finished.snakemake().stderr) == {"cost": 1, "report": 1}
     page = (finished.results / "report" / "index.html").read_text()
     shown = set(re.findall(r'<section id="(\w+)"', page))
     assert {"overview", "bias", "downloads"} <= shown

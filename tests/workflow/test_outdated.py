@@ -133,22 +133,31 @@ def test_what_a_stopped_run_has_made_anew_makes_the_rest_run(finished):
 
 
 @pytest.mark.parametrize(
-    ("witness", "beside"),
+    ("witnesses", "beside"),
     [
-        ("forward_simulation", {"foresee": 1, "negative_control": 1, "positive_control": 1}),
-        ("communication", {"negative_control": 1}),
-        ("mass_accuracy", {"negative_control": 1}),
+        (
+            ("forward_simulation", "communication", "mass_accuracy"),
+            {"foresee": 1, "negative_control": 3, "positive_control": 1},
+        ),
+        *(
+            pytest.param((witness,), beside, marks=pytest.mark.exhaustive)
+            for witness, beside in {
+                "forward_simulation": {"foresee": 1, "negative_control": 1, "positive_control": 1},
+                "communication": {"negative_control": 1},
+                "mass_accuracy": {"negative_control": 1},
+            }.items()
+        ),
     ],
 )
-def test_a_witness_is_added_by_its_own_jobs_alone(finished, witness, beside):
+def test_witnesses_are_added_by_their_own_jobs_alone(finished, witnesses, beside):
     """No training, explanation or score that is there is made again.
 
     Without a word on the reference, forward simulation takes its search out of the plan; what was
     looked up in it stays.
     """
-    finished.configure(metrics={**TINY["metrics"], witness: {}})
+    finished.configure(metrics={**TINY["metrics"], **{name: {} for name in witnesses}})
     after = {"compare": 1, "judge": 1, "ranking": 1, "cost": 1, "report": 1}
-    assert finished.plan() == {"evaluate": N_METHODS, **beside, **after}
+    assert finished.plan() == {"evaluate": N_METHODS * len(witnesses), **beside, **after}
 
 
 def test_only_what_a_target_needs_is_made_again(finished):

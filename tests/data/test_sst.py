@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support import REAL, need
 
 from exparity.core.errors import InputError
-from exparity.data import load_dataset
+from exparity.data import load_dataset, sst
 from exparity.data.files import DataSource, placed_lines
 from exparity.data.genders import read_lexicon
 from exparity.data.sst import FILES, LEXICON, gender_named, rationale_of, read_tree
@@ -114,6 +114,15 @@ class TestDatasets:
         assert (one.words, one.label, one.group) == (("A", "good", "film"), 1, "")
         assert one.rationale == (0, 1, 1)
         assert (found["dev-0002"].label, found["dev-0002"].split) == (0, "train")
+
+    def test_files_are_read_once_until_they_change(self, tmp_path, monkeypatch):
+        lines = []
+        monkeypatch.setattr(sst, "read_tree", lambda line: lines.append(line) or read_tree(line))
+        first = load("sst", tmp_path, GOOD, BAD)
+        assert load("sst", tmp_path, GOOD, BAD) == first
+        assert len(lines) == 6  # of three files
+        assert load("sst", tmp_path, BAD, BAD)["test-0001"].label == 0
+        assert len(lines) == 12
 
     def test_the_group_is_the_gender_that_is_named(self, tmp_path):
         he, she = "(3 (2 He) (4 (2 is) (3 good)))", "(1 (2 She) (1 (2 is) (1 bad)))"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
+from exparity.artefacts.lineage import sha256_of
 from exparity.data import dataset
 from exparity.data._known import known_facts, known_files
 from exparity.data.files import DataSource, placed_lines, read_published, split_of
@@ -72,6 +74,19 @@ def _examples(
     verify: bool,
 ) -> list[Example]:
     """Return the sentences of a group that are not neutral as a whole, or all with rationales."""
+    digests = tuple(sha256_of(source.fetch(file)) for file in FILES.values())
+    return [*_examples_of_files(source, digests, group_of, verify=verify)]
+
+
+@lru_cache(maxsize=1)  # a plan asks for them several times, which takes three seconds each
+def _examples_of_files(
+    source: DataSource,
+    digests: tuple[str, ...],
+    group_of: Callable[[Sequence[str]], str | None] | None,
+    *,
+    verify: bool,
+) -> tuple[Example, ...]:
+    """Read the sentences of the files that have these digests."""
 
     def example_of(line: str, part: str, number: int) -> Example | None:
         words, phrases = read_tree(line)
@@ -88,7 +103,7 @@ def _examples(
             rationale=None if group_of else rationale_of(phrases),
         )
 
-    return read_published(source, FILES, placed_lines, example_of, verify=verify)
+    return tuple(read_published(source, FILES, placed_lines, example_of, verify=verify))
 
 
 def read_tree(line: str) -> Sentence:

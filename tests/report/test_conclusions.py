@@ -278,6 +278,16 @@ def test_without_forward_simulation_a_gap_is_of_one_metric_that_is_explained_onc
     assert "Gradient by " not in text
 
 
+def test_how_far_a_skill_is_is_said_once(study):
+    facts = {"verdict": "different", "better_group": "male", "d": 0.5, "quantity": "skill"}
+    facts |= {"skill_a": 0.8, "skill_b": 0.4}
+    planted = changed(study, lambda row: row.metric == "comprehensiveness", **facts)
+    text = answers_of(planted)[GAPS].text
+    assert text.startswith("How far do explanations get from random ones (0) to the best found (1)")
+    assert "male texts have explanations that get further: Gradient 0.80 (female 0.40), " in text
+    assert text.count("best found") == 1
+
+
 def test_two_levels_that_differ_have_digits_that_do(study):
     facts = {"verdict": "different", "better_group": "male", "mean_a": 0.9874, "mean_b": 0.9861}
     facts |= {"d": 0.5, "quantity": "score", "skill_a": math.nan, "skill_b": math.nan}

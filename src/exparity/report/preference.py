@@ -17,22 +17,30 @@ class Preference:
         texts: after "GROUP texts".
         runs: after a number of trainings, before a group.
         plain: like ``texts``, in words that need no others.
+        brief: like ``plain``, where these words came before.
     """
 
     texts: str
     runs: str
     plain: str = ""
+    brief: str = ""
 
     @property
     def in_words(self) -> str:
         """What follows "GROUP texts" where a term would need an explanation."""
         return self.plain or self.texts
 
+    @property
+    def in_few_words(self) -> str:
+        """What follows "GROUP texts" where :attr:`in_words` were said."""
+        return self.brief or self.in_words
+
 
 _SKILL = Preference(
     "have the higher skill",
     "have higher skill for",
     "have explanations that get further from random ones (0) to the best found (1)",
+    "have explanations that get further",
 )
 _EXCESS = Preference(
     "have the better excess over random explanations",

@@ -40,6 +40,7 @@ _FORESIGHT = (
     "How well do explanations foresee what the classifier does when words are left out (0 not at "
     "all, 1 fully)?"
 )
+_WAY = "How far do explanations get from random ones (0) to the best found (1)?"
 _MOST_NAMED = 4
 """Most methods that are named for one verdict; of more, the sentence gives the number."""
 _MOST_EXPLAINED = 2
@@ -156,7 +157,7 @@ class Place:
         favoured = favoured_group(largest)
         return (
             f"{sentence}, most of all {favoured} and {other_group(largest)}. There, {favoured} "
-            f"texts {preference_of(largest).in_words}: "
+            f"texts {self._better(largest)}: "
             f"{self._item(largest, _digits_apart(largest))}"
         )
 
@@ -169,7 +170,7 @@ class Place:
         """Yield a part for each group that gaps favour, and one for those that favour none."""
         gaps = sorted(filter(is_gap, self.rows), key=effect_size, reverse=True)
         sided = [row for row in gaps if names_favoured(row) and favoured_group(row)]
-        by_side = grouped(sided, lambda row: (favoured_group(row), preference_of(row).in_words))
+        by_side = grouped(sided, lambda row: (favoured_group(row), self._better(row)))
         for (favoured, better), rows in by_side.items():
             named = rows[:_MOST_NAMED]
             n_digits = max(map(_digits_apart, named))
@@ -207,6 +208,11 @@ class Place:
             return ""
         n_alike = row.seeds_above if row.d > 0 else row.seeds_below
         return f", in {n_alike} of {row.n_seeds} {self.study.run}s"
+
+    def _better(self, row: VerdictRow) -> str:
+        """Return what follows the favoured group: what a skill is was said before the measures."""
+        preference = preference_of(row)
+        return preference.in_few_words if self.measures else preference.in_words
 
     def _label(self, row: VerdictRow) -> str:
         method = self.study.display("method", row.method)
@@ -288,7 +294,8 @@ def about_explanations(context: Context) -> Answer:
     places = places_of(study, "headline")
     before = _FORESIGHT
     if not is_foreseen(rows):
-        before = ""
+        gaps = filter(is_gap, chain.from_iterable(place.rows for place in places))
+        before = _WAY if any(row.quantity == "skill" for row in gaps) else ""
         places = [*measured(places)]
     parts = [place.sentence() for place in places]
     first, *more = context.found_by("positive_control").get("sentences", [""])

@@ -14,7 +14,13 @@ from slurm.test_faults import PART
 from workflow.conftest import Checkout, add_slow, copy_checkout, copy_run
 from workflow.test_kills import tables
 
-pytestmark = [pytest.mark.slurm, pytest.mark.workflow, pytest.mark.timeout(1800)]
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.workflow,
+    pytest.mark.timeout(1800),
+    # What is submitted so is in tests/workflow/test_submissions.py.
+    pytest.mark.exhaustive,
+]
 METHODS = {"slow": {}, "slow_twice": {"use": "slow", "factor": 2.0}}
 HELD_PART = 4
 

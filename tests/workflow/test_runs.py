@@ -153,8 +153,12 @@ def test_a_page_that_lacks_a_part_is_kept_and_the_run_ends_with_3(finished):
     assert finished.plan() == {}
 
 
+@pytest.mark.exhaustive
 def test_a_run_whose_scores_differ_by_rounding_alone_has_its_page(checkout):
-    """Every word left out alone: a linear rule of one word has correlations of 1 up to rounding."""
+    """Every word left out alone: a linear rule of one word has correlations of 1 up to rounding.
+
+    Reports of such scores are in tests/report/test_failures.py.
+    """
     checkout.configure(
         methods={"occlusion": {}},
         metrics={"loo_correlation": {}},

@@ -34,7 +34,7 @@ sys.dont_write_bytecode = False
 # How long an example takes depends on what else runs. New examples are tried by whoever works on
 # the project; CI fails for what has changed, and not for the examples that it happened to draw.
 _SAME = {"deadline": None, "derandomize": bool(os.environ.get("CI"))}
-settings.register_profile("exparity", max_examples=40, **_SAME)
+settings.register_profile("exparity", max_examples=25 if os.environ.get("CI") else 40, **_SAME)
 settings.register_profile("exhaustive", max_examples=300, **_SAME)
 
 # Nothing here is to survive a power cut, and each wait for the disk is longer than most tests.

@@ -126,9 +126,9 @@ def test_equal_methods_do_not_differ():
 @pytest.mark.parametrize(
     ("quality", "studies", "least", "most"),
     [
-        ((0.0, 0.0, 0.0), 100, 0.0, 0.08),
+        ((0.0, 0.0, 0.0), 100, 0.0, 0.05),
         ((0.0, 0.0, -0.6), 40, 0.9, 1.0),
-        pytest.param((0.0, 0.0, 0.0), 200, 0.0, 0.08, marks=pytest.mark.exhaustive),
+        pytest.param((0.0, 0.0, 0.0), 200, 0.0, 0.05, marks=pytest.mark.exhaustive),
         pytest.param((0.0, 0.0, -0.6), 200, 0.9, 1.0, marks=pytest.mark.exhaustive),
     ],
 )

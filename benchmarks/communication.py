@@ -29,6 +29,8 @@ from exparity.types import FloatArray, IntArray
 
 ALPHA, DRAWS, SHARE = 0.05, 2, 0.2
 CLASSES, TELLING, FILLERS = 4, 12, 150
+WORDS = 2 * CLASSES * TELLING + FILLERS
+"""Words of the vocabulary."""
 WEIGHT, LEAST, ERROR = 1.5, 0.1, 0.7
 ORDER = ("first", "second")
 
@@ -148,14 +150,19 @@ class Study(NamedTuple):
     ceiling: FloatArray
 
 
+def texts_of(pair: tuple[Group, Group], n_texts: int, rng: np.random.Generator) -> list[Explained]:
+    """Draw the weights of all words, and texts of two groups."""
+    weights = rng.normal(0, LEAST, (WORDS, CLASSES))
+    for word in range(2 * CLASSES * TELLING):
+        weights[word, word // TELLING % CLASSES] += WEIGHT * (1 + 0.3 * rng.uniform(-1, 1))
+    return [explained(group, int(group.texts * n_texts), weights, rng) for group in pair]
+
+
 def study_of(
     pair: tuple[Group, Group], n_texts: int, rng: np.random.Generator, draws: int = DRAWS
 ) -> Study:
     """Draw texts of two groups, and have them guessed by random words and by whole texts."""
-    weights = rng.normal(0, LEAST, (2 * CLASSES * TELLING + FILLERS, CLASSES))
-    for word in range(2 * CLASSES * TELLING):
-        weights[word, word // TELLING % CLASSES] += WEIGHT * (1 + 0.3 * rng.uniform(-1, 1))
-    texts = [explained(group, int(group.texts * n_texts), weights, rng) for group in pair]
+    texts = texts_of(pair, n_texts, rng)
     drawn = []
     for _ in range(draws):
         orders = [rng.random(own.words.shape) for own in texts]

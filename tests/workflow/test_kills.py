@@ -311,6 +311,8 @@ def test_a_run_that_is_ended_at_random_makes_what_an_undisturbed_one_makes(
     assert [path for path in ours if ours[path] != expected[path]] == []
     assert files_of_models(checkout) == files_of_models(undisturbed)
     assert page_of(checkout) == page_of(undisturbed)
+    names_raters = 'groups of raters <a href="#whose_rationale">are</a>' in page_of(checkout)
+    assert names_raters == ("whose_rationale" in kinds.get("analyses", {}))
     assert not [p for p in checkout.results.rglob("*") if p.name.endswith((".tmp", ".state"))]
 
 

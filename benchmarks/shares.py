@@ -1,10 +1,12 @@
 """Print the shares of matrix products, attention and others in an explanation or a training.
 
 Usage: python benchmarks/shares.py METHOD [--model FOLDER] [--precision bf16] [--texts N]
+       [--words N]
 
 Explains made-up texts with an encoder of a folder below a random head, on one thread; without a
 folder, with a random BERT of the size of the default experiment. For the METHOD ``training`` that
-classifier is trained on the texts for one epoch, without dropout, in fp32.
+classifier is trained on the texts for one epoch, without dropout, in fp32. ``ferret`` is ferret's
+task: its six methods, and its metrics of faithfulness.
 """
 
 from __future__ import annotations
@@ -63,23 +65,26 @@ def task_of(method: str, classifier: Any) -> Callable[[list[str]], object]:
     """Return what does a task with texts."""
     if method == "training":
         return partial(train, classifier)
+    if method == "ferret":
+        return lambda texts: exparity.benchmark(classifier, texts, study="ferret")
     return lambda texts: exparity.explain(classifier, texts, None, method)
 
 
 def main() -> None:
     """Do a task with torch's profiler at work, and print shares."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("method", help="such as lime or shap, with its defaults, or training")
+    parser.add_argument("method", help="such as lime or shap, training, or ferret")
     parser.add_argument("--model", help="folder of a pretrained encoder")
     parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
     parser.add_argument("--texts", type=int, default=3, help="how many (default: 3)")
+    parser.add_argument("--words", type=int, help="of a text, at most")
     options = parser.parse_args()
     torch.set_num_threads(1)
     dtype = torch.bfloat16 if options.precision == "bf16" else torch.float32
     classifier = (
         pretrained(options.model, dtype) if options.model else scratch(_WIDTH, shortcuts=True)
     )
-    texts = texts_of(options.texts)
+    texts = [" ".join(text.split()[: options.words]) for text in texts_of(options.texts)]
     task = task_of(options.method, classifier)
     task(texts[:1])
     with profile(activities=[ProfilerActivity.CPU]) as record:

@@ -130,7 +130,7 @@ def test_exports_and_page_show_every_share(equal, tmp_path):
     texts = [" ".join(" ".join(cell) for cell, _ in row) for row in runs["rows"]]
     for share in equal.shares:
         if share.by in ("all", "method", "metric"):
-            percents = f"{100 * share.significant_ours:.1f} %"
+            percents = f"{100 * share.significant_ours:.1f}\u00a0%"
             assert any(percents in text for text in texts), share.group
     assert len(texts) == 2 + 1 + 6 + 7
     assert len(claims["rows"]) == 1 + len(equal.claims)

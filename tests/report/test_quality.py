@@ -162,7 +162,7 @@ class TestPage:
             body = [[texts for texts, _ in row] for row in found["rows"]][1:]
             for texts, counts, shares in zip(body, matrix.counts, matrix.shares, strict=True):
                 for cell, count, share in zip(texts[1:], counts, shares, strict=True):
-                    share_text = "no text" if share != share else f"{100 * share:.1f} %"
+                    share_text = "no text" if share != share else f"{100 * share:.1f}\u00a0%"
                     assert "".join(cell) == f"{count:.4g}{share_text}"
 
     def test_a_frame_for_every_drawing_in_the_order_of_the_data(self, page, drawings):

@@ -107,7 +107,7 @@ def test_answers_that_cannot_be_read_are_counted_by_group(tmp_path):
     assert lines[b].n_answers == lines[a].n_answers == 12
     page = render_page(context)
     section = page[page.index('<section id="self_explanations"') :].partition("</section>")[0]
-    assert re.findall(r">(\d+) %<", section) == ["0", "100"]
+    assert re.findall(r">(\d+)&nbsp;%<", section) == ["0", "100"]
     (export,) = [export for export in context.exports if export.name == "self_explanations"]
     assert [row["group"] for row in export.rows] == [a, b]
     (sentence,) = [line for line in in_plain_words(context) if "can be read" in line]

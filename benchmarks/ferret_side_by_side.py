@@ -1,13 +1,13 @@
 """Run ferret's three-line task and exparity's on the same model and texts, and compare the numbers.
 
-Usage: python benchmarks/ferret_side_by_side.py --peer-python PATH --checkpoint FOLDER --data FILE
+Usage: python benchmarks/ferret_side_by_side.py [--peer-python PATH] --checkpoint FOLDER --data FILE
        [--examples N] [--workflow PRECISION ...]
 
-PATH is the Python of an environment that has ferret-xai 0.4.2; exparity runs in this one. FILE is a
-data artefact with rationales, as ``exparity prepare`` writes it; its test examples are taken evenly
-spaced. Both run the six methods and the six metrics of ferret on one thread, in float32; exparity
-leaves out what of the last layer cannot reach the output (``shortcuts``). CPU seconds count;
-loading a model does not.
+PATH is the Python of an environment that has ferret-xai 0.4.2; exparity runs in this one, and alone
+where no PATH is given. FILE is a data artefact with rationales, as ``exparity prepare`` writes it;
+its test examples are taken evenly spaced. Both run the six methods and the six metrics of ferret on
+one thread, in float32; exparity leaves out what of the last layer cannot reach the output
+(``shortcuts``). CPU seconds count; loading a model does not.
 
 Each library then scores the explanations of the other as well, so that numbers can be held against
 each other where the explanation is the same. ferret counts tokens as words, and takes what is left
@@ -15,7 +15,9 @@ of a text through its words and back to tokens; what comes back as other tokens 
 comparison, and counted.
 
 With --workflow, jobs of a real run of ``snakemake`` do the same on one core, in fp32 or bf16. Their
-seconds count the start of every process, and Snakemake itself.
+seconds count the start of every process, and Snakemake itself. *Planning* is what a second run
+takes, which finds everything finished; *starts* is what is left: the server's imports, and the
+processes of jobs.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ METRICS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--peer-python", help="Python that has ferret-xai")
+    parser.add_argument("--peer-python", help="Python that has ferret-xai, to compare with")
     parser.add_argument("--checkpoint", required=True, help="folder of a classifier")
     parser.add_argument("--data", type=Path, help="data artefact with rationales")
     parser.add_argument("--examples", type=int, default=20)
@@ -128,12 +130,34 @@ def compare(arguments: argparse.Namespace) -> None:
     import torch
 
     import exparity
-    from exparity.metrics import mean_length
 
     torch.set_num_threads(1)
     classifier = exparity.load_classifier(arguments.checkpoint, "cpu", shortcuts=True)
     examples, encodings = chosen(arguments, classifier)
     made, own_seconds = run_exparity(classifier, examples)
+    seconds: dict[str, Mapping[str, float]] = {"exparity": own_seconds}
+    if arguments.peer_python:
+        seconds["ferret"] = compare_values(arguments, classifier, examples, encodings, made)
+    for precision in arguments.workflow:
+        seconds[f"workflow in {precision}"] = workflow_seconds(arguments, examples, precision)
+    for name, parts in seconds.items():
+        written = ", ".join(f"{part} {used:.1f}" for part, used in parts.items())
+        print(f"{name} {sum(parts.values()):.1f} s: {written}")
+    library = sum(own_seconds.values())
+    for name in seconds.keys() - {"exparity"}:
+        print(f"exparity takes {library / sum(seconds[name].values()):.2f} of the time of {name}")
+
+
+def compare_values(
+    arguments: argparse.Namespace,
+    classifier: Any,
+    examples: Sequence[Any],
+    encodings: Sequence[Any],
+    made: Any,
+) -> dict[str, float]:
+    """Print what ferret says of the same texts, and the differences; return its CPU seconds."""
+    from exparity.metrics import mean_length
+
     own = {
         method: [e.scores / np.abs(e.scores).sum() for e in explanations]
         for method, explanations in made.explanations.items()
@@ -166,19 +190,16 @@ def compare(arguments: argparse.Namespace) -> None:
         }
         gaps = differences(values, answer[key], same)
         print(f"Explanations of {origin}\n\n{markdown(gaps)}\n")
-    seconds = {"exparity": own_seconds}
-    for precision in arguments.workflow:
-        seconds[f"workflow in {precision}"] = workflow_seconds(arguments, examples, precision)
-    of_peer = sum(answer["seconds"].values())
-    print(f"ferret {of_peer:.1f} s: {answer['seconds']}")
-    for name, used in seconds.items():
-        print(f"{name} {used:.1f} s: {of_peer / used:.1f} times as fast")
+    of_ferret: dict[str, float] = answer["seconds"]
+    return of_ferret
 
 
 def workflow_seconds(
     arguments: argparse.Namespace, examples: Sequence[Any], precision: str
-) -> float:
-    """Return the CPU seconds of a run that explains and evaluates as a library does."""
+) -> dict[str, float]:
+    """Return the CPU seconds of a run that explains and evaluates as a library does, by part."""
+    from exparity.costs.finished import read_finished
+
     rows = [
         {
             "text": e.words,
@@ -206,29 +227,44 @@ def workflow_seconds(
         (root / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         (root / "config.json").write_text(json.dumps(config))
         run_workflow(root, "--until", "finetune")  # loading a model does not count
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        run_workflow(root, "--until", "evaluate")
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        whole = seconds_of_run(root)
+        planning = seconds_of_run(root)
+        jobs = dict.fromkeys(("explain", "evaluate"), 0.0)
+        for job in read_finished(root / "results"):
+            if job.stage in jobs:
+                jobs[job.stage] += job.cpu_seconds or 0
+    return {**jobs, "planning": planning, "starts": whole - planning - sum(jobs.values())}
+
+
+def seconds_of_run(root: Path) -> float:
+    """Return the CPU seconds of a run up to the scores, with all its processes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run_workflow(root, "--until", "evaluate")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def run_exparity(classifier: Any, examples: Sequence[Any]) -> tuple[Any, float]:
+def run_exparity(classifier: Any, examples: Sequence[Any]) -> tuple[Any, dict[str, float]]:
     """Return the benchmark of the examples, and the CPU seconds that it took."""
     import exparity
 
-    def made(some: Sequence[Any]) -> Any:
-        return exparity.benchmark(
+    def explained(some: Sequence[Any]) -> Any:
+        bench = exparity.Benchmark(
             classifier,
             [e.words for e in some],
             [e.label for e in some],
             rationales=[e.rationale for e in some],
-            methods=METHODS,
             study="ferret",
         )
+        return bench.explain(METHODS)
 
-    made(examples[:1])  # what is slow but once
+    explained(examples[:1]).evaluate()  # what is slow but once
     start = time.process_time()
-    return made(examples), time.process_time() - start
+    bench = explained(examples)
+    seconds = {"explain": time.process_time() - start}
+    start = time.process_time()
+    bench.evaluate()
+    return bench, {**seconds, "evaluate": time.process_time() - start}
 
 
 def chosen(arguments: argparse.Namespace, classifier: Any) -> tuple[list[Any], list[Any]]:

@@ -259,13 +259,13 @@ class Experiment(ResolvedConfig):
                 paths.append(f"{self.results}/{layout.path_of(artefact, ids)}")
         return paths
 
-    def counted(self, name: str, ids: Cell) -> list[str]:
-        """Return what a job reads that its results depend on: all but shortcuts."""
+    def shortcuts(self, name: str, ids: Cell) -> set[str]:
+        """Return what a job reads to save work, and its results do not depend on."""
         if name in layout.STAGES:
-            return self.reads(name, ids)
-        shortcuts = shortcuts_of(ANALYSES.get(name).function)
-        inputs = self.inputs(name, ids).items()
-        return _listed(paths for argument, paths in inputs if argument not in shortcuts)
+            return set()
+        arguments = shortcuts_of(ANALYSES.get(name).function)
+        inputs = self.inputs(name, ids)
+        return {*_listed(inputs[argument] for argument in arguments if argument in inputs)}
 
     def inputs(self, name: str, ids: Cell) -> Inputs:
         """Return what a job of an analysis reads."""

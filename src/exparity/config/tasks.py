@@ -66,7 +66,8 @@ def _tasks(experiment: Experiment) -> Iterator[Task]:
         for ids in layout.cells(experiment.grid, writes[0]):
             options = partial(experiment.options, name, ids)
             reads = experiment.reads(name, ids)
-            counts = experiment.counted(name, ids)
+            shortcuts = experiment.shortcuts(name, ids)
+            counts = [path for path in reads if path not in shortcuts]
             yield Task(name, ids, options, reads, counts, place(writes, ids), [])
     inputs = experiment.report_inputs()
     yield Task("cost", Ids(), experiment.cost_options, inputs, inputs, place(["cost"], {}), [])

@@ -29,7 +29,7 @@ def figures(results: Path) -> dict[str, Any]:
     ).stdout
     page = (results / "report" / "index.html").read_text(encoding="utf-8")
     share, n, random = re.search(
-        r"groups differ in <strong>(.*?) %</strong> of\s+([\d,]+) .*?in <strong>(.*?) %</strong>",
+        r"groups differ in <strong>(.*?)\s%</strong> of\s+([\d,]+) .*?in <strong>(.*?)\s%</strong>",
         page,
         re.DOTALL,
     ).groups()

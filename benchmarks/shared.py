@@ -73,6 +73,7 @@ def run_workflow(folder: Path, *flags: str) -> None:
         *("--configfile", str(folder / "config.json"), *flags),
     ]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    environment["PYTHONPATH"] = str(ROOT / "src")  # another checkout may be installed
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"the workflow failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")

@@ -13,13 +13,12 @@ groups, on the way to the whole text.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from shared import simulated_means
+from shared import simulated_means, simulation_parser
 
 from exparity.metrics import Messages
 from exparity.metrics.communication import communication
@@ -227,11 +226,7 @@ SETTINGS = {
 
 def main() -> None:
     """Print a table of all settings."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--texts", type=int, default=150)
-    parser.add_argument("--only", choices=SETTINGS, nargs="*", default=[*SETTINGS])
-    options = parser.parse_args()
+    options = simulation_parser(__doc__, SETTINGS, runs=200).parse_args()
     simulated_means(SETTINGS, run, options, digits=2)
 
 

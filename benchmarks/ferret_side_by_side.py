@@ -140,12 +140,11 @@ def compare(arguments: argparse.Namespace) -> None:
         seconds["ferret"] = compare_values(arguments, classifier, examples, encodings, made)
     for precision in arguments.workflow:
         seconds[f"workflow in {precision}"] = workflow_seconds(arguments, examples, precision)
-    for name, parts in seconds.items():
-        written = ", ".join(f"{part} {used:.1f}" for part, used in parts.items())
-        print(f"{name} {sum(parts.values()):.1f} s: {written}")
     library = sum(own_seconds.values())
-    for name in seconds.keys() - {"exparity"}:
-        print(f"exparity takes {library / sum(seconds[name].values()):.2f} of the time of {name}")
+    for name, parts in seconds.items():
+        used = sum(parts.values())
+        written = ", ".join(f"{part} {taken:.1f}" for part, taken in parts.items())
+        print(f"{name} {used:.1f} s: {written}; exparity takes {library / used:.2f} of it")
 
 
 def compare_values(

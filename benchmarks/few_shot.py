@@ -14,14 +14,14 @@ percent with p ≤ 0.05, and the mean success of each student in both groups.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from communication import ALPHA, CLASSES, ORDER, SETTINGS, WORDS, Group, texts_of
-from shared import simulated_means
+from scipy.special import softmax
+from shared import simulated_means, simulation_parser
 
 from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.skill import linearised, on_all_scales
@@ -54,7 +54,9 @@ class Lessons(NamedTuple):
             others = sums - np.outer(attributions[place], answer)
             n_others = np.maximum(counts - np.outer(present, answer), 1)
             logits[place] = present @ (others / n_others)
-        losses = [-np.log((shares(f * logits) * self.answers).sum(axis=1)).sum() for f in FACTORS]
+        losses = [
+            -np.log((softmax(f * logits, axis=1) * self.answers).sum(axis=1)).sum() for f in FACTORS
+        ]
         best = FACTORS[int(np.argmin(losses))]
         return np.asarray(best * sums / np.maximum(counts, 1))
 
@@ -66,15 +68,10 @@ class Lessons(NamedTuple):
         step = np.linalg.inv(kernel / 2 + PENALTY * np.eye(len(kernel)))
         change = np.zeros(self.answers.shape)
         for _ in range(STEPS):
-            slope = shares(offsets + kernel @ change) - self.answers + PENALTY * change
+            guesses = softmax(offsets + kernel @ change, axis=1)
+            slope = guesses - self.answers + PENALTY * change
             change -= step @ slope
         return np.asarray(prior + self.presence.T @ change)
-
-
-def shares(logits: FloatArray) -> FloatArray:
-    """Return (m, c) probabilities of the classes."""
-    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
 def by_word(words: IntArray, values: FloatArray) -> FloatArray:
@@ -143,11 +140,7 @@ def _tested(values: FloatArray, groups: Sequence[str]) -> CrossedTest:
 
 def main() -> None:
     """Print a table of all settings."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=60)
-    parser.add_argument("--texts", type=int, default=150)
-    parser.add_argument("--only", choices=SETTINGS, nargs="*", default=[*SETTINGS])
-    options = parser.parse_args()
+    options = simulation_parser(__doc__, SETTINGS, runs=60).parse_args()
     simulated_means(SETTINGS, run, options, digits=2)
 
 

@@ -20,7 +20,6 @@ raters.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 from dataclasses import dataclass, replace
@@ -28,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy.stats import ttest_1samp, ttest_ind
-from shared import markdown, simulated_means
+from shared import markdown, simulated_means, simulation_parser
 
 from exparity.core.settings import DEFAULTS
 from exparity.data import DATASETS, load_dataset
@@ -396,10 +395,7 @@ def random_on_real(corpus: str, folder: Path, draws: int) -> None:
 
 def main() -> None:
     """Print a table of all settings."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--texts", type=int, default=260)
-    parser.add_argument("--only", choices=SETTINGS, nargs="*", default=[*SETTINGS])
+    parser = simulation_parser(__doc__, SETTINGS, runs=200, texts=260)
     parser.add_argument(
         "--data", type=Path, help="folder with fair_rationales: random explanations"
     )

@@ -39,6 +39,17 @@ def write_between_marks(page: Path, mark: str, text: str) -> None:
     page.write_text(renewed, encoding="utf-8")
 
 
+def simulation_parser(
+    description: str | None, settings: Mapping[str, Setting], *, runs: int, texts: int = 150
+) -> argparse.ArgumentParser:
+    """Return a parser of the options that :func:`simulated_means` takes, and their defaults."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--runs", type=int, default=runs)
+    parser.add_argument("--texts", type=int, default=texts)
+    parser.add_argument("--only", choices=settings, nargs="*", default=[*settings])
+    return parser
+
+
 def simulated_means(
     settings: Mapping[str, Setting],
     run: Callable[[Setting, int, np.random.Generator], Mapping[str, Any]],

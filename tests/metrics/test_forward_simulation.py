@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from exparity import evaluate, explain, load_classifier
 from exparity.metrics.foresight import (
+    FEWEST_UNITS,
     Design,
     Foresight,
     ceiling_of,
@@ -224,6 +225,33 @@ def test_the_ceiling_of_an_additive_classifier_is_near_one_and_of_noise_low():
     noise = [ceiling_of(parts, rng.normal(size=64)) for _ in range(50)]
     assert np.mean(noise) < 0.1
     assert np.isnan(ceiling_of(parts, np.full(64, 0.2)))
+
+
+@pytest.mark.parametrize("signs", ["kept", "ignored"])
+@pytest.mark.parametrize("correlate", ["pearson", "spearman"])
+def test_a_text_has_the_same_bits_alone_and_beside_others(correlate, signs):
+    rng = np.random.default_rng(11)
+    scores, foresights = [], []
+    for n_units in (3, 5, 9, 9, 20, 20, 40, 40):
+        few = n_units < FEWEST_UNITS
+        left_out = draw_parts(rng.integers(99, size=n_units), n_units, Design("word"))
+        left_out = left_out[:0] if few else left_out
+        falls = np.round(rng.normal(size=len(left_out)), 1)
+        for attributions in (
+            rng.normal(size=n_units), np.zeros(n_units), np.ones(n_units), np.full(n_units, np.nan)
+        ):  # fmt: skip
+            for of_text in (falls, 0 * falls):
+                scores.append(attributions)
+                foresights.append(Foresight(left_out, of_text, np.nan))
+    options = {"correlate": correlate, "signs": signs}
+    together = forward_simulation(scores, foresights, **options)
+    alone = [
+        forward_simulation([own], [foresight], **options)[0]
+        for own, foresight in zip(scores, foresights, strict=True)
+    ]
+    assert together.tobytes() == np.array(alone).tobytes()
+    # Of the texts with enough units, the first two attributions have a value where falls differ.
+    assert np.isfinite(together).reshape(8, 4, 2).sum(axis=(0, 2)).tolist() == [7, 7, 0, 0]
 
 
 def test_ranks_are_those_of_scipy():

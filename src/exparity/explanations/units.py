@@ -93,10 +93,13 @@ def units_of(word_ids: IntArray, special_mask: BoolArray, parts: Parts | None, u
             )
         owners = np.append(numbers, 0)[word_ids]
     alone = special_mask | (word_ids < 0)
-    keys = np.where(alone, -1 - places, owners)
-    _, first, units = np.unique(keys, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    return Units(np.argsort(order)[units], first[order])
+    keys = np.where(alone, -1 - places, owners).tolist()
+    first: dict[int, int] = {}  # place of each unit's first token, in the order of the text
+    for place, key in enumerate(keys):
+        first.setdefault(key, place)
+    order = dict(zip(first, range(len(first)), strict=True))
+    unit_of_token = np.array([order[key] for key in keys], dtype=np.int64)
+    return Units(unit_of_token, np.array([*first.values()], dtype=np.int64))
 
 
 def _of_words(parts: Parts | None, unit: Unit) -> IntArray:

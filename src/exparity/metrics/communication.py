@@ -142,22 +142,24 @@ def _learned(
     """
     from scipy.optimize import minimize
 
-    shares = weights[:, None] / weights.sum()
+    shares = weights / weights.sum()
     penalty = 1 / (_INVERSE_PENALTY * weights.sum())
-    target_shares = shares * np.eye(n_classes)[places]
+    target_shares = shares[:, None] * np.eye(n_classes)[places]
     by_word = presence.T
     first = int(n_classes == 2)
     form = presence.shape[1] + 1, n_classes - first
 
     def loss_and_gradient(values: FloatArray) -> tuple[float, FloatArray]:
         free = values.reshape(form)
-        logits = np.zeros((len(places), n_classes))
-        logits[:, first:] = presence @ free[:-1] + free[-1]
-        logits -= logits.max(axis=1, keepdims=True)
+        # A row a class: numpy compares and adds up few long rows faster than many short ones.
+        logits = np.zeros((n_classes, len(places)))
+        logits[first:] = (presence @ free[:-1] + free[-1]).T
+        logits -= logits.max(axis=0)
         odds = np.exp(logits)
-        sums = odds.sum(axis=1, keepdims=True)
-        loss = float((shares * np.log(sums)).sum() - (target_shares * logits).sum())
-        errors = (odds * (shares / sums) - target_shares)[:, first:]
+        sums = odds.sum(axis=0)
+        target_logits = np.multiply(target_shares, logits.T, order="C")
+        loss = float((shares * np.log(sums)).sum() - target_logits.sum())
+        errors = np.subtract((odds * (shares / sums)).T, target_shares, order="C")[:, first:]
         gradient = np.empty(form)
         gradient[:-1] = by_word @ errors + penalty * free[:-1]
         gradient[-1] = errors.sum(axis=0)

@@ -8,9 +8,10 @@ from typing import Annotated, Literal
 import numpy as np
 
 from exparity.core.flags import Range, Share
+from exparity.core.grouping import grouped
 from exparity.metrics import metric
-from exparity.metrics.foresight import ROUNDING, Foresight, correlation, predictions
-from exparity.types import FloatArray
+from exparity.metrics.foresight import ROUNDING, Foresight, correlations, predictions
+from exparity.types import BoolArray, FloatArray
 
 _CONSTANT = 1e-9
 """Range of predictions, as a share of their size, up to which they are equal but for rounding."""
@@ -64,29 +65,43 @@ def forward_simulation(
         constant, or the attributions at another number.
     """
     values = np.full(len(scores), np.nan)
-    for index, (attributions, foresight) in enumerate(zip(scores, foresights, strict=True)):
-        falls = foresight.falls
+    by_draws = grouped(range(len(scores)), lambda index: len(foresights[index].falls))
+    by_draws.pop(0, None)  # too few units
+    for places in by_draws.values():
+        attributions = [scores[place] for place in places]
+        falls = np.array([foresights[place].falls for place in places])
         if signs == "ignored":
-            attributions = np.abs(attributions)
+            attributions = [*map(np.abs, attributions)]
             falls = np.abs(falls)
-        predicted = predictions(attributions, foresight.left_out)
-        if not len(predicted) or not np.isfinite(predicted).all():
-            continue
-        if falls.std() < ROUNDING:
-            continue
-        if not np.any(attributions):
-            values[index] = 0.0
-            continue
-        if np.ptp(predicted) <= _CONSTANT * np.abs(predicted).max():
-            continue
-        pair = predicted, falls
-        if correlate == "spearman":
-            pair = _ranks(predicted), _ranks(falls)
-        values[index] = correlation(*pair)
+        masks = [foresights[place].left_out for place in places]
+        predicted = np.array([*map(predictions, attributions, masks)])
+        foreseen = _foreseen(predicted, falls, by_ranks=correlate == "spearman")
+        is_nothing = np.array([not np.any(row) for row in attributions])
+        foreseen[is_nothing & ~_are_rounding(falls)] = 0.0
+        values[places] = foreseen
     return values
+
+
+def _foreseen(predicted: FloatArray, falls: FloatArray, *, by_ranks: bool) -> FloatArray:
+    """Return the (n,) correlations of rows of (n, k); NaN where one is constant or not finite."""
+    with np.errstate(invalid="ignore"):
+        ranges = np.ptp(predicted, axis=1)
+    differ = ranges > _CONSTANT * np.abs(predicted).max(axis=1)
+    counted = np.isfinite(predicted).all(axis=1) & differ & ~_are_rounding(falls)
+    pair = predicted[counted], falls[counted]
+    if by_ranks:
+        pair = _ranks(pair[0]), _ranks(pair[1])
+    values = np.full(len(predicted), np.nan)
+    values[counted] = correlations(*pair)
+    return values
+
+
+def _are_rounding(falls: FloatArray) -> BoolArray:
+    """Return which rows of (n, k) falls differ by rounding alone."""
+    return np.asarray(falls.std(axis=1) < ROUNDING)
 
 
 def _ranks(values: FloatArray) -> FloatArray:
     from scipy.stats import rankdata
 
-    return np.asarray(rankdata(values), dtype=np.float64)
+    return np.asarray(rankdata(values, axis=1), dtype=np.float64)

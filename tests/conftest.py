@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 import zlib
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ sys.dont_write_bytecode = False
 # How long an example takes depends on what else runs. New examples are tried by whoever works on
 # the project; CI fails for what has changed, and not for the examples that it happened to draw.
 _SAME = {"deadline": None, "derandomize": bool(os.environ.get("CI"))}
-settings.register_profile("exparity", max_examples=25 if os.environ.get("CI") else 40, **_SAME)
+settings.register_profile("exparity", max_examples=15 if os.environ.get("CI") else 40, **_SAME)
 settings.register_profile("exhaustive", max_examples=300, **_SAME)
 
 # Nothing here is to survive a power cut, and each wait for the disk is longer than most tests.
@@ -69,8 +70,12 @@ def pytest_configure(config):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
-    """One more than there are cores, and four at most: those that run workflows wait for jobs."""
-    return min(4, (os.cpu_count() or 1) + 1)
+    """One more than there are cores, and four at most: those that run workflows wait for jobs.
+
+    In CI the other parts of ``.ci/run`` work meanwhile; a worker more would import all once more.
+    """
+    cores = os.cpu_count() or 1
+    return min(4, cores if os.environ.get("CI") else cores + 1)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -103,8 +108,10 @@ def pytest_collection_modifyitems(config, items):
     # What takes longest comes first: begun last, it would leave the other workers without work.
     items.sort(key=_urgency)
     if not config.getoption("--exhaustive"):
-        config.hook.pytest_deselected(items=[item for item in items if _is_exhaustive(item)])
-        items[:] = [item for item in items if not _is_exhaustive(item)]
+        left_out = {item for item in items if _is_exhaustive(item)}
+        left_out |= _left_out_of_sweeps([item for item in items if item not in left_out])
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_collection_finish():
@@ -125,8 +132,27 @@ def _is_exhaustive(item) -> bool:
         return False
     # By name, since a function prints its address, and two processes have to choose alike.
     values = sorted(getattr(value, "__name__", str(value)) for value in parameters.values())
-    name = f"{item.path.name}::{item.originalname}{values}"
-    return family != FAMILIES[zlib.crc32(name.encode()) % len(FAMILIES)]
+    return family != FAMILIES[_number(item, values) % len(FAMILIES)]
+
+
+def _left_out_of_sweeps(items: list) -> set:
+    """Return the cases of tests marked ``sweep`` but every third one, and at least one of a test.
+
+    What another test has of each method, metric or mode such a test has of two of them together.
+    """
+    sweeps = defaultdict(list)
+    for item in items:
+        if "sweep" in item.keywords:
+            sweeps[item.path, item.originalname].append(item)
+    left_out = set()
+    for cases in sweeps.values():
+        first = _number(cases[0], []) % min(3, len(cases))
+        left_out |= {case for n, case in enumerate(cases) if n % 3 != first}
+    return left_out
+
+
+def _number(item, values: list) -> int:
+    return zlib.crc32(f"{item.path.name}::{item.originalname}{values}".encode())
 
 
 def _urgency(item) -> int:

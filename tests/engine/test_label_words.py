@@ -94,6 +94,7 @@ def test_logits_are_the_models_own_of_the_next_word(family):
 
 
 @pytest.mark.bits
+@pytest.mark.sweep
 @pytest.mark.parametrize("family", FAMILIES)
 def test_bits_are_the_same_in_any_batch(family):
     classifier = prompted(family)
@@ -103,6 +104,7 @@ def test_bits_are_the_same_in_any_batch(family):
     assert (together == classifier.probabilities(ids[::-1])[::-1]).all()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
 @pytest.mark.parametrize("method", METHOD_IDS)
 def test_a_method_scores_the_frame_0_and_never_changes_it(monkeypatch, family, method):
@@ -127,6 +129,7 @@ def test_a_method_scores_the_frame_0_and_never_changes_it(monkeypatch, family, m
     check_frames(classifier, seen, encodings)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("metric", [m for m in METRICS.ids()])
 def test_a_metric_never_changes_the_frame_and_does_not_count_its_scores(monkeypatch, metric):
     classifier = prompted()

@@ -47,6 +47,7 @@ def left(request, checkpoints, family):
     assert (len(model.get_input_embeddings()._forward_hooks), model.config.return_dict) == hooks
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("family", ["bert", "gpt2"])
 def test_explanations_and_scores_are_those_of_the_saved_checkpoint(
     left, family, classifiers, sentences

@@ -39,6 +39,7 @@ def explained(classifier, texts, targets, method):
     return exparity.explain(classifier, texts, targets, method, **params, **training_for(method))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("method", METHOD_IDS)
 def test_methods_in_bf16_are_close_to_fp32(pair, method):
     """bfloat16 keeps 8 bits: gradients keep their direction (cosine above 0.9), and
@@ -61,6 +62,7 @@ def test_methods_in_bf16_are_close_to_fp32(pair, method):
             assert a @ b / np.linalg.norm(a) / np.linalg.norm(b) > 0.9
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("metric", METRICS.ids())
 def test_metrics_in_bf16_are_close_to_fp32(pair, metric):
     """Of the same scores: probabilities within 0.1; radii and relative changes within 30 %.

@@ -109,6 +109,7 @@ class TestModes:
                 stack.enter_context(mode())
             return run()
 
+    @pytest.mark.sweep
     @pytest.mark.parametrize("method", METHODS)
     def test_modes_of_callers_change_no_explanation(self, objects, modes, method):
         def run():
@@ -116,6 +117,7 @@ class TestModes:
 
         np.testing.assert_array_equal(self.within(modes, run), run())
 
+    @pytest.mark.sweep
     def test_modes_of_callers_change_no_other_output(self, objects, modes):
         classifier = exparity.load_classifier(objects)
         explanations = exparity.explain(classifier, TEXTS, 1, "gradient")

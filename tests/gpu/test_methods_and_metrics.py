@@ -30,6 +30,7 @@ def close(found, expected):
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("method", "family", "options"),
     [*zip(WITH_MODEL, cycle(["bert", "gpt2"]), repeat({})), ("captum", "bert", MASKING)],
@@ -44,6 +45,7 @@ def test_a_method_gives_on_a_gpu_what_it_gives_on_a_cpu(
     close(scores_of(found), scores_of(expected))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("metric", "method", "family"),
     [

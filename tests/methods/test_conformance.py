@@ -67,6 +67,7 @@ def test_one_score_a_token_and_the_model_left_as_it_was(classifier, method):
 
 
 @pytest.mark.property
+@pytest.mark.sweep
 def test_shortcuts_change_rounding_only(classifier, checkpoints, method):
     """Dropout does not either; padding, as on a GPU: see tests/gpu/test_methods_and_metrics.py."""
     expected = explained(classifier, TEXTS, TARGETS, method)

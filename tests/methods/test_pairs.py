@@ -124,6 +124,7 @@ def test_shap_parts_the_texts_first_and_adds_up(pair_classifier):
 
 
 @pytest.mark.bits
+@pytest.mark.sweep
 @pytest.mark.parametrize("method", METHOD_IDS)
 def test_batch_equals_loop_on_pairs_and_single_texts(pair_classifiers, method):
     classifier = pair_classifiers["bert"]

@@ -91,6 +91,7 @@ def test_lime_masks_sentences_and_fits_them(classifiers):
 
 @pytest.mark.bits
 @pytest.mark.property
+@pytest.mark.sweep
 @pytest.mark.parametrize("method", WITH_UNITS)
 @pytest.mark.parametrize("unit", ["word", "spans"])
 def test_tokens_of_a_unit_share_it_whatever_the_batch(classifiers, method, unit):

@@ -76,6 +76,7 @@ def test_bits_of_texts_that_are_scored_together_do_not_depend_on_their_order(
 
 @pytest.mark.bits
 @pytest.mark.property
+@pytest.mark.sweep
 @pytest.mark.parametrize("method", ONE_OF_EACH_KIND)
 def test_bits_of_sensitivity_do_not_for_any_method(classifier, method):
     run = bits_of(classifier, explained(classifier, method), "sensitivity")
@@ -87,6 +88,7 @@ def marks_of(metric, method):
 
 
 @pytest.mark.property
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("metric", "method"),
     [

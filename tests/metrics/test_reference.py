@@ -156,6 +156,7 @@ def test_faithfulness_equals_the_loop(
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("options", [{}, {"based_on": "threshold", "average_over": "all"}])
 @pytest.mark.parametrize(
     ("method", "given"),

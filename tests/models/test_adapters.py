@@ -46,6 +46,7 @@ def probabilities(classifier, text="the nurse was late"):
     return classifier.probabilities([classifier.encode([text])[0].token_ids])[0]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("family", TARGETS)
 @pytest.mark.parametrize(
     "settings",

@@ -33,6 +33,7 @@ def compared(classifier):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.sweep
 @pytest.mark.parametrize("padded", [False, True])
 def test_probabilities_are_those_of_the_pipeline(parts, padded):
     classifier = exparity.load_classifier(parts, "cpu")

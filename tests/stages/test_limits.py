@@ -45,6 +45,7 @@ def texts(cell):
 
 @pytest.mark.bits
 @pytest.mark.reference
+@pytest.mark.sweep
 @pytest.mark.parametrize("direction", ["removed", "kept"])
 @pytest.mark.parametrize("unit", ["token", "word"])
 def test_equals_one_text_after_the_other(cell, made, texts, direction, unit):

@@ -152,7 +152,7 @@ class TestServer:
         cold = result("portrait", warm=False, env=own)
         assert portrait[1].replace(os.environ["EXPARITY_WARM"], "0") == cold[1]
 
-    @pytest.mark.parametrize("server", [("pyarrow.parquet", "torch")], indirect=True)
+    @pytest.mark.parametrize("server", [("pyarrow.parquet", "threaded")], indirect=True)
     def test_no_warning_of_threads_that_do_no_harm(self, server, tmp_path):
         """From 3.12 on, Python warns of any thread that there is at a fork."""
         assert result("leave", "5")[:2] == (5, "")

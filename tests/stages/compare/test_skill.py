@@ -172,6 +172,7 @@ def test_a_scale_on_which_one_group_has_no_room_is_named(planted):
     assert "probability_cannot_tell" in less_sure["flags"]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("first", "second", "differ"), [
     ({"words": 2}, {"words": 5, "base": -3.0}, True),
     ({}, {"against": 3}, True),

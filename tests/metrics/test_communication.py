@@ -80,9 +80,7 @@ def test_the_student_is_a_softmax_regression_of_the_other_folds():
 
 @pytest.mark.reference
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("most_cells", [0, 10**6], ids=["sparse", "dense"])
-def test_the_student_is_that_of_scikit_learn(monkeypatch, classes, most_cells):
-    monkeypatch.setattr("exparity.metrics.communication._MOST_CELLS", most_cells)
+def test_the_student_is_that_of_scikit_learn(classes):
     messages = messages_by_class(classes=classes)
     presence = presence_of(messages.words)
     weights = weights_of(messages.groups)
@@ -91,13 +89,6 @@ def test_the_student_is_that_of_scikit_learn(monkeypatch, classes, most_cells):
     student.fit(presence[~held_out], messages.decisions[~held_out], weights[~held_out])
     guesses = Lessons(presence, messages.decisions, weights).guesses(held_out)
     np.testing.assert_allclose(guesses, student.predict_proba(presence[held_out]), atol=1e-7)
-
-
-def test_a_dense_student_guesses_as_a_sparse_one_does(monkeypatch):
-    messages = messages_by_class()
-    dense = communication(messages, score="probability")
-    monkeypatch.setattr("exparity.metrics.communication._MOST_CELLS", 0)
-    np.testing.assert_allclose(communication(messages, score="probability"), dense, atol=1e-9)
 
 
 def test_sets_are_never_parted_and_every_fold_has_each_decision():

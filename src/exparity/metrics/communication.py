@@ -20,8 +20,6 @@ _TOLERANCE = 1e-6
 _MOST_STEPS = 1000
 _SMALLEST_FALL = 64 * float(np.finfo(np.float64).eps)
 """Relative fall of the loss in a step, below which it ends."""
-_MOST_CELLS = 1_000_000
-"""Texts times words up to which a student learns from a dense array, in half the time."""
 
 
 @metric(
@@ -91,19 +89,15 @@ def weights_of(groups: Sequence[str]) -> FloatArray:
     return np.asarray(len(groups) / len(sizes) / sizes[owners], dtype=np.float64)
 
 
-def presence_of(words: Sequence[frozenset[str]]) -> FloatArray | csr_array:
-    """Return (n, v) 1 where a message has a word; sparse where that takes less memory and time."""
+def presence_of(words: Sequence[frozenset[str]]) -> csr_array:
+    """Return (n, v) 1 where a message has a word."""
+    from scipy.sparse import csr_array
+
     vocabulary = {word: place for place, word in enumerate(sorted(frozenset().union(*words)))}
     rows = np.repeat(np.arange(len(words)), [len(message) for message in words])
     columns = [vocabulary[word] for message in words for word in message]
     shape = len(words), len(vocabulary)
-    if shape[0] * shape[1] > _MOST_CELLS:
-        from scipy.sparse import csr_array
-
-        return csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
-    presence = np.zeros(shape)
-    presence[rows, columns] = 1.0
-    return presence
+    return csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
 
 
 class Lessons(NamedTuple):
@@ -115,7 +109,7 @@ class Lessons(NamedTuple):
         weights: (n,) weight of each text.
     """
 
-    presence: FloatArray | csr_array
+    presence: csr_array
     decisions: IntArray
     weights: FloatArray
 
@@ -133,7 +127,7 @@ class Lessons(NamedTuple):
 
 
 def _learned(
-    presence: FloatArray | csr_array, places: IntArray, weights: FloatArray, n_classes: int
+    presence: csr_array, places: IntArray, weights: FloatArray, n_classes: int
 ) -> FloatArray:
     """Return (v + 1, c) weights of words, and a constant, of a logistic regression.
 
@@ -145,7 +139,7 @@ def _learned(
     shares = weights / weights.sum()
     penalty = 1 / (_INVERSE_PENALTY * weights.sum())
     target_shares = shares[:, None] * np.eye(n_classes)[places]
-    by_word = presence.T
+    by_word = presence.T.tocsr()
     first = int(n_classes == 2)
     form = presence.shape[1] + 1, n_classes - first
 
@@ -173,7 +167,7 @@ def _learned(
     return learned
 
 
-def _softmax(presence: FloatArray | csr_array, weights: FloatArray) -> FloatArray:
+def _softmax(presence: csr_array, weights: FloatArray) -> FloatArray:
     """Return (n, c) probabilities of the classes by what messages have."""
     logits = presence @ weights[:-1] + weights[-1]
     odds = np.exp(logits - logits.max(axis=1, keepdims=True))

@@ -138,23 +138,21 @@ def _ridge(left_out: BoolArray) -> FloatArray:
 
 def correlation(first: FloatArray, second: FloatArray) -> float:
     """Return Pearson's correlation of two (k,) arrays; NaN where one is constant."""
-    return float(correlations(first[None], second[None])[0])
+    return float(correlations(first, second))
 
 
 def correlations(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return the (n,) Pearson's correlations of rows of (n, k); NaN where one is constant."""
-    first_centred = first - first.mean(axis=1, keepdims=True)
-    second_centred = second - second.mean(axis=1, keepdims=True)
-    squares = _products(first_centred, first_centred) * _products(second_centred, second_centred)
+    """Return the (...) Pearson's correlations of (..., k) arrays; NaN where one is constant.
+
+    A row has the bits that it has alone.
+    """
+    first_centred = first - first.mean(axis=-1, keepdims=True)
+    second_centred = second - second.mean(axis=-1, keepdims=True)
+    squares = np.vecdot(first_centred, first_centred) * np.vecdot(second_centred, second_centred)
     norms = np.sqrt(squares)
-    values = np.full(len(norms), np.nan)
-    np.divide(_products(first_centred, second_centred), norms, out=values, where=norms > 0)
-    return np.asarray(np.clip(values, -1.0, 1.0))
-
-
-def _products(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return the (n,) scalar products of rows of (n, k), each with the bits that it has alone."""
-    return np.asarray(first[:, None] @ second[:, :, None])[:, 0, 0]
+    values = np.full(norms.shape, np.nan)
+    np.divide(np.vecdot(first_centred, second_centred), norms, out=values, where=norms > 0)
+    return np.asarray(np.minimum(np.maximum(values, -1.0), 1.0))
 
 
 def predictions(scores: FloatArray, left_out: BoolArray) -> FloatArray:

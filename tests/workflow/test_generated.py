@@ -25,6 +25,7 @@ def block(section: str, language: str) -> str:
     return found.group(1)
 
 
+@pytest.mark.exhaustive
 def test_a_generated_dataset_runs_with_the_analyses_of_correctness(
     checkout, section, run, monkeypatch
 ):

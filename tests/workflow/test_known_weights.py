@@ -38,6 +38,7 @@ def standing(results):
     return rows[~rows["quantity"].str.startswith("random")]
 
 
+@pytest.mark.exhaustive
 def test_weights_of_all_words_and_of_the_first_are_equivalent(checkout, texts, shown):
     data = checkout.root / "texts.parquet"
     params = {name: value for name, value in texts.items() if name != "use"}

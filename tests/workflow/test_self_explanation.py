@@ -11,6 +11,7 @@ import exparity
 pytestmark = pytest.mark.workflow
 
 
+@pytest.mark.exhaustive
 def test_answers_of_a_language_model_reach_the_page(checkout):
     """The table of the page counts the stored answers, by group."""
     checkout.configure(

@@ -197,6 +197,8 @@ def explained(task: Task, model: Model, masks: int) -> None:
             answers += [one.answer for one in explanations["self_explanation"]]
     groups = task.groups[: len(answers)]
     print(f"\n{task.name}: {len(answers)} texts, metrics {seconds['metrics']:.0f} CPU s")
+    if not answers:
+        return
     print(markdown([_means(scores, method, [*metrics], seconds) for method in METHODS]))
     print()
     print(markdown([_answers(answers, groups, group) for group in dict.fromkeys(groups)]))

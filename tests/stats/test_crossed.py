@@ -13,7 +13,15 @@ from scipy.special import stdtrit
 from stats import loops
 from stats.drawn import GROUPS, scores
 
-from exparity.stats.crossed import CrossedTest, GapTest, crossed_tests
+from exparity.core.settings import DEFAULTS
+from exparity.stats.crossed import (
+    CrossedTest,
+    GapTest,
+    crossed_gaps,
+    crossed_gaps_of_many,
+    crossed_tests,
+)
+from exparity.stats.samples import GroupedTexts
 
 NAN = math.nan
 ORDER = ("m", "f")
@@ -270,3 +278,32 @@ def test_counts_and_p_values_are_in_their_ranges(study):
     # the interval of 95 % holds zero where the test at 5 % does not reject
     if abs(test.p_mean - 0.05) > 1e-6:
         assert (test.ci_low <= 0 <= test.ci_high) == (test.p_mean > 0.05)
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("with_sets", [False, True])
+@pytest.mark.parametrize("with_covariate", [False, True])
+@pytest.mark.parametrize("n_seeds", [1, 4])
+def test_metrics_and_pairs_of_groups_have_the_bits_that_each_has_alone(
+    n_seeds, with_sets, with_covariate
+):
+    rng = np.random.default_rng(0)
+    sets = [str(number) for number in range(40)] * 3 if with_sets else None
+    texts = GroupedTexts.of(["a"] * 40 + ["b"] * 40 + ["c"] * 40, ("a", "b", "c"), sets)
+    values = rng.normal(size=(5, n_seeds, 120)) + rng.normal(size=(5, 1, 120))
+    values[:, :, :40] += np.array([0.0, 0.1, 0.5, 1.0, 0.3])[:, None, None]
+    values[1, 0, 3:60] = NAN  # one is undefined elsewhere, and one is constant
+    values[3] = 1.0
+    covariate = rng.normal(size=120) if with_covariate else None
+    together = crossed_gaps_of_many([*values], texts, DEFAULTS, covariate=covariate)
+    for rows, tests in zip(values, together, strict=True):
+        for test in tests:
+            pair = test.group_a, test.group_b
+            chosen = texts.in_group(pair[0]) | texts.in_group(pair[1])
+            (alone,) = crossed_gaps(
+                [*rows[:, chosen]],
+                texts.among(pair),
+                DEFAULTS,
+                covariate=covariate[chosen] if with_covariate else None,
+            )
+            assert repr(test) == repr(alone)

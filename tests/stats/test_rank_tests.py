@@ -58,6 +58,16 @@ class TestMannWhitney:
         assert float(u) == expected.statistic
         assert float(p) == pytest.approx(expected.pvalue, rel=1e-9, abs=1e-300)
 
+    def test_samples_with_and_without_ties_have_the_p_that_each_has_alone(self):
+        rng = np.random.default_rng(0)
+        a = np.concatenate([rng.normal(size=(4, 6)), rng.integers(3, size=(4, 6))])
+        b = np.concatenate([rng.normal(size=(4, 9)), rng.integers(3, size=(4, 9))])
+        _, p = mann_whitney(a, b)
+        assert p.tolist() == [float(mann_whitney(*pair)[1]) for pair in zip(a, b, strict=True)]
+        assert p.tolist() == [
+            scipy.stats.mannwhitneyu(*pair).pvalue for pair in zip(a, b, strict=True)
+        ]
+
     @pytest.mark.parametrize("size", [(8, 8), (8, 300), (300, 8), (9, 9), (2, 2), (1, 5)])
     def test_on_both_sides_of_the_exact_limit(self, size):
         rng = np.random.default_rng(1)

@@ -146,6 +146,18 @@ def test_reference_numbers_of_ratios():
         assert value == pytest.approx(skill, abs=6e-7)
 
 
+def test_rows_of_gains_have_the_values_that_each_has_alone():
+    rng = np.random.default_rng(0)
+    gain = rng.normal(size=(4, 3, 60))
+    room = rng.uniform(0, 0.2, size=(4, 3, 60))
+    gain[2, 1, 5:20] = np.nan  # undefined elsewhere than the others
+    groups = ["a"] * 25 + ["b"] * 35
+    together = linearised(gain, room, groups, least_room=0.1)
+    for place in np.ndindex(4, 3):
+        alone = linearised(gain[place], room[place], groups, least_room=0.1)
+        np.testing.assert_array_equal(together[place], alone)
+
+
 def test_units_that_replace_each_other_come_first():
     """No single loss shows them: nothing falls until the last of them goes."""
 

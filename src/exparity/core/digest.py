@@ -16,15 +16,21 @@ _IMPORT = re.compile(
     re.MULTILINE,
 )
 _NAME = re.compile(r"(\w+)(?: as (\w+))?")
-_SHIPPED = re.compile(rb'\bshipped\("([^"]+)"\)')
+_SHIPPED = re.compile(rb'shipped\("([^"]+)"\)')
+_resolved = cache(Path.resolve)
 
 
+@cache
 def _module_file(dotted: str, root: Path) -> Path | None:
     """Return the resolved file of an ``exparity`` module by its dotted name, if it has one."""
     parts = dotted.split(".")[1:]
     place = root.joinpath(*parts)
     candidates = (place.with_suffix(".py"), place / "__init__.py") if parts else ()
     return next((file.resolve() for file in candidates if file.is_file()), None)
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")
 
 
 @cache
@@ -39,9 +45,9 @@ def _imports(source: str) -> tuple[tuple[str, str, str], ...]:
 
 
 @cache
-def _imported(source: str, root: Path) -> tuple[Path, ...]:
-    """Return the files of ``exparity`` that a source imports; a hundred closures ask for them."""
-    parts = ((module, f"{module}.{name}") for module, name, _ in _imports(source))
+def _imported(file: Path, root: Path) -> tuple[Path, ...]:
+    """Return the files of ``exparity`` that a file imports; a hundred closures ask for them."""
+    parts = ((module, f"{module}.{name}") for module, name, _ in _imports(_text(file)))
     files = (_definition(dotted, root) for both in parts for dotted in both)
     return tuple(dict.fromkeys(file for file in files if file is not None))
 
@@ -54,22 +60,26 @@ def _definition(dotted: str, root: Path) -> Path | None:
         return file
     package, _, name = dotted.rpartition(".")
     init = _module_file(package, root)
-    text = init.read_text(encoding="utf-8") if init is not None else ""
-    modules = (module for module, _, name_here in _imports(text) if name_here == name)
-    return next((_module_file(module, root) for module in modules), None)
+    module = _origins(init).get(name) if init is not None else None
+    return _module_file(module, root) if module else None
+
+
+@cache
+def _origins(file: Path) -> dict[str, str]:
+    """Return the module that each name of a file is first imported from."""
+    return {name_here: module for module, _, name_here in reversed(_imports(_text(file)))}
 
 
 def _closure(paths: Iterable[Path], follows: Callable[[Path], bool]) -> set[Path]:
     """Return files and those that they import, directly or through others, of those to follow."""
     seen: set[Path] = set()
-    queue = [path.resolve() for path in paths]
+    queue = [_resolved(path) for path in paths]
     while queue:
         path = queue.pop()
         if path not in seen:
             seen.add(path)
             if path.suffix == ".py":
-                source = path.read_text(encoding="utf-8", errors="replace")
-                queue += filter(follows, _imported(source, _ROOT))
+                queue += filter(follows, _imported(path, _ROOT))
     return seen
 
 

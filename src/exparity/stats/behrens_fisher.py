@@ -93,7 +93,9 @@ def upper_tail(x: FloatArray, errors: TwoErrors) -> FloatArray:
     weights = (halves * nodes().slopes).reshape(*x.shape, 2 * _N_NODES)
     weights = weights * np.exp((dof[..., None] - 1) * np.log(np.cos(angles)))
     weights /= weights.sum(axis=-1, keepdims=True)
-    left = x[..., None] - np.sqrt(dof)[..., None] * np.tan(angles) * outer[..., None]
+    left = x[..., None]
+    if outer.any():  # else the tail is the same at all places
+        left = left - np.sqrt(dof)[..., None] * np.tan(angles) * outer[..., None]
     tails = stdtr(inner_dof[..., None], -left / inner[..., None])
     without_error = np.where(x < 0, 1.0, np.where(x > 0, 0.0, 0.5))
     return np.asarray(np.where(inner > 0, (weights * tails).sum(axis=-1), without_error))
@@ -141,17 +143,22 @@ def critical_value(level: float, errors: TwoErrors) -> FloatArray:
 def root_between(
     function: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray
 ) -> FloatArray:
-    """Return where a monotone function is zero, by the Illinois rule (Dowell and Jarratt 1971)."""
+    """Return where a monotone function is zero, by the Illinois rule (Dowell and Jarratt 1971).
+
+    Each place is the one that is found alone, whatever is searched beside it.
+    """
     at_low = function(low)
     at_high = function(high)
     scale = _PRECISION * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high)))
     last: FloatArray = high
     side = np.zeros(len(low))
+    is_found = np.zeros(len(low), dtype=bool)
     for _ in range(_STEPS):
         rise = at_high - at_low
         share = np.divide(-at_low, rise, out=np.full_like(rise, 0.5), where=rise != 0)
-        point = low + share * (high - low)
-        if (np.abs(point - last) <= scale).all():
+        point = np.where(is_found, last, low + share * (high - low))
+        is_found |= np.abs(point - last) <= scale
+        if is_found.all():
             return point
         last = point
         value = function(point)

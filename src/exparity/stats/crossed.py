@@ -7,13 +7,16 @@ of the same texts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Literal, TypeVar
+from operator import attrgetter
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from exparity.core.grouping import grouped
 from exparity.core.settings import DEFAULTS, Statistics
 from exparity.stats.behrens_fisher import upper_tail
 from exparity.stats.mean_gap import Estimate, mean_gap
@@ -22,7 +25,7 @@ from exparity.stats.power import detectable_effect
 from exparity.stats.samples import GroupedTexts, set_index
 from exparity.stats.strata import LEAST_SHARE
 from exparity.stats.typical_gap import typical_gap
-from exparity.types import FloatArray
+from exparity.types import FloatArray, Row
 
 TRAINING, PROMPT = "training", "prompt"
 """Kinds of run of a cell: another training of the classifier, or another prompt of it."""
@@ -173,30 +176,117 @@ def crossed_gaps(
 ) -> list[CrossedTest]:
     """Compare a metric as :func:`crossed_tests` does, of texts and by settings that are checked."""
     values = np.array(scores, dtype=np.float64).reshape(len(scores), len(texts))
-    tests = []
-    for a, b in combinations(range(len(texts.order)), 2):
-        chosen = (texts.codes == a) | (texts.codes == b)
-        pair = values[:, chosen]
-        is_b = (texts.codes[chosen] == b).astype(np.int64)
-        sets = set_index(texts.sets, chosen)
-        parts = divided(pair, is_b, sets)
-        share = 1.0
-        if covariate is not None:
-            alike, share = like_with_like(parts, divided(covariate[None, chosen], is_b, sets))
-            parts = alike if share >= LEAST_SHARE else parts
-        blank = CrossedTest(texts.order[a], texts.order[b])
-        test = _tested(blank, parts.known, settings, only=only)
-        if share < LEAST_SHARE:
-            test = _not_comparable(test)
-        elif share < 1:
-            test.flags.append(LEFT_OUT)
-        if np.isnan(pair).any():
-            test.flags.append("missing_cells")
-        tests.append(test)
+    (tests,) = crossed_gaps_of_many([values], texts, settings, covariate=covariate, only=only)
     return tests
 
 
-def _not_comparable(test: CrossedTest) -> CrossedTest:
+def crossed_gaps_of_many(
+    values: Sequence[FloatArray],
+    texts: GroupedTexts,
+    settings: Statistics,
+    *,
+    covariate: FloatArray | None = None,
+    only: Only | None = None,
+) -> list[list[CrossedTest]]:
+    """Compare many metrics' (s, n) values of the same texts, each as :func:`crossed_gaps` does."""
+    stacked = np.array(values, dtype=np.float64)
+    by_pair = dict.fromkeys(combinations(texts.order, 2), stacked)
+    tests = with_tests(described_gaps(by_pair, texts, covariate), settings, only=only)
+    return [tests[row :: len(values)] for row in range(len(values))]
+
+
+@dataclass(frozen=True)
+class DescribedGap(Generic[Tested]):
+    """A gap between two groups that is described, and not tested yet.
+
+    Attributes:
+        test: what is known without a test.
+        estimate: of the mean gap; None where no training has values of both groups.
+        is_constant: whether all values are equal.
+        share: smallest share of a group's values that is compared, like with like.
+        lacks_cells: whether an example has no score in some training.
+    """
+
+    test: Tested
+    estimate: Estimate | None
+    is_constant: bool = False
+    share: float = 1.0
+    lacks_cells: bool = False
+
+
+def described_gaps(
+    values: Mapping[tuple[str, str], FloatArray],
+    texts: GroupedTexts,
+    covariate: FloatArray | None = None,
+) -> list[DescribedGap[CrossedTest]]:
+    """Describe the gaps between two groups by rows of values, each as it is alone.
+
+    Args:
+        values: (r, s, n) values of the texts, by pair of groups.
+        texts: groups and matched sets of the n texts.
+        covariate: (n,) what else scores depend on; groups are then compared like with like.
+
+    Returns:
+        The gaps of each pair by its rows.
+    """
+    compared = [
+        part for pair, rows in values.items() for part in _compared(rows, texts, pair, covariate)
+    ]
+    gaps: dict[tuple[str, str, int], DescribedGap[CrossedTest]] = {}
+    for alike in grouped(compared, attrgetter("cells")).values():
+        places = [(*part.pair, row) for part in alike for row in part.rows]
+        gaps |= zip(places, _described(alike), strict=True)
+    return [gaps[*pair, row] for pair, rows in values.items() for row in range(len(rows))]
+
+
+class _Compared(NamedTuple):
+    """What is compared of two groups, in rows of values that are undefined in the same cells."""
+
+    pair: tuple[str, str]
+    rows: list[int]
+    parts: Parts
+    share: float
+    lacks_cells: bool
+
+    @property
+    def cells(self) -> tuple[object, ...]:
+        """What tells whether others are described with these: their cells that are undefined."""
+        undefined = [np.isnan(part[0]) for part in self.parts.values]
+        return (self.parts.are_sets, *((part.shape, part.tobytes()) for part in undefined))
+
+    def gap(
+        self,
+        columns: Row,
+        estimate: Estimate | None = None,
+        *,
+        is_constant: bool = False,
+    ) -> DescribedGap[CrossedTest]:
+        """Return the gap of a row with these columns of its test."""
+        test = replace(CrossedTest(*self.pair), **columns)
+        return DescribedGap(test, estimate, is_constant, self.share, self.lacks_cells)
+
+
+def _compared(
+    values: FloatArray, texts: GroupedTexts, pair: tuple[str, str], covariate: FloatArray | None
+) -> Iterator[_Compared]:
+    """Yield what is compared of two groups by (r, s, n) values."""
+    is_second = texts.in_group(pair[1])
+    chosen = texts.in_group(pair[0]) | is_second
+    is_b = is_second[chosen].astype(np.int64)
+    sets = set_index(texts.sets, chosen)
+    compared_values = values[..., chosen]
+    undefined = np.isnan(compared_values)
+    alike = grouped(range(len(compared_values)), lambda row: undefined[row].tobytes())
+    for rows in alike.values():
+        parts = divided(compared_values[rows], is_b, sets)
+        share = 1.0
+        if covariate is not None:
+            like, share = like_with_like(parts, divided(covariate[None, chosen], is_b, sets))
+            parts = like if share >= LEAST_SHARE else parts
+        yield _Compared(pair, rows, parts.known, share, bool(undefined[rows[0]].any()))
+
+
+def _not_comparable(test: Tested) -> Tested:
     """Return a test that describes two groups, and tests nothing unless all values are equal."""
     if not test.pooled_sd and not test.estimate:
         return test
@@ -215,71 +305,58 @@ def _not_comparable(test: CrossedTest) -> CrossedTest:
 
 
 @np.errstate(all="ignore")
-def _tested(
-    test: CrossedTest, parts: Parts, settings: Statistics, *, only: Only | None
-) -> CrossedTest:
-    """Describe two groups, and test them where there is something to test."""
-    a, b = parts.values
-    n_seeds, n_a = a.shape
-    n_b = b.shape[1]
-    test = replace(test, n_seeds=n_seeds, n_sets=n_a * parts.are_sets, n_a=n_a, n_b=n_b)
+def _described(compared: Sequence[_Compared]) -> list[DescribedGap[CrossedTest]]:
+    """Describe the gaps of all rows of what is undefined in the same cells."""
+    are_sets = compared[0].parts.are_sets
+    a = _joined([part.parts.values[0] for part in compared])
+    b = _joined([part.parts.values[1] for part in compared])
+    _, n_seeds, n_a = a.shape
+    sizes = {"n_seeds": n_seeds, "n_sets": n_a * are_sets, "n_a": n_a, "n_b": b.shape[-1]}
+    compared_rows = [part for part in compared for _ in part.rows]
     if not n_seeds:
-        return replace(test, flags=["too_few"])
-    estimate, sd = _estimated(a, b, paired=parts.are_sets)
-    test = replace(
-        test,
-        seeds_above=int((estimate.gaps > 0).sum()),
-        seeds_below=int((estimate.gaps < 0).sum()),
-        mean_a=float(np.nanmean(a)),
-        mean_b=float(np.nanmean(b)),
-        estimate=float(estimate.gap),
-        pooled_sd=sd,
-        d=float(np.divide(estimate.gap, sd)),
-    )
-    values = np.hstack([a, b])
-    is_constant = np.nanmax(values) == np.nanmin(values)
-    return with_tests(test, estimate, settings, is_constant=is_constant, only=only)
+        return [part.gap(sizes) for part in compared_rows]
+    estimate, sd = _estimated(a, b, paired=are_sets)
+    values = np.concatenate([a, b], axis=-1)
+    are_constant = np.nanmax(values, axis=(-2, -1)) == np.nanmin(values, axis=(-2, -1))
+    columns = {
+        "seeds_above": (estimate.gaps > 0).sum(axis=-1),
+        "seeds_below": (estimate.gaps < 0).sum(axis=-1),
+        "mean_a": np.nanmean(a, axis=(-2, -1)),
+        "mean_b": np.nanmean(b, axis=(-2, -1)),
+        "estimate": estimate.gap,
+        "pooled_sd": sd,
+        "d": np.divide(estimate.gap, sd),
+    }
+    rows = zip(_rows(columns), map(Estimate, *estimate), are_constant.tolist(), strict=True)
+    return [
+        part.gap({**sizes, **row}, row_estimate, is_constant=is_constant)
+        for part, (row, row_estimate, is_constant) in zip(compared_rows, rows, strict=True)
+    ]
+
+
+def _joined(parts: Sequence[FloatArray]) -> FloatArray:
+    """Return the rows of (r, s, n) values one after the other, in memory as :attr:`Parts.known`."""
+    return np.concatenate([part.swapaxes(-1, -2) for part in parts]).swapaxes(-1, -2)
+
+
+def _rows(columns: Mapping[str, np.ndarray]) -> Iterator[Row]:
+    """Yield a mapping for each row of columns."""
+    for row in zip(*(column.tolist() for column in columns.values()), strict=True):
+        yield dict(zip(columns, row, strict=True))
 
 
 @np.errstate(all="ignore")
-def with_tests(
-    test: Tested,
-    estimate: Estimate,
-    settings: Statistics,
-    *,
-    is_constant: bool,
-    only: Only | None = None,
-) -> Tested:
-    """Test a gap that is described; whether all values are equal says ``is_constant``."""
-    if min(test.n_a, test.n_b) < 2:
-        return replace(test, flags=["too_few"])
-    flags = []
-    sd = test.pooled_sd
-    varies = np.nansum([estimate.v_seeds, estimate.v_texts]) > 0
-    if not (varies and sd > 0):
-        if is_constant:
-            return replace(test, flags=["constant"])
-        if varies or test.estimate:
-            return replace(test, flags=["no_variance"])
-        flags.append("no_differences")
-    elif test.n_seeds < 2:
-        flags.append("one_training")
-    if only is not None:
-        confidence = None if only == "p_mean" else settings.confidence
-        return replace(test, **vars(_mean_tests(estimate, confidence)), flags=flags)
-    tests = gap_tests(estimate, sd, settings)
-    if tests.p_large <= settings.alpha and not tests.p_large_others <= settings.alpha:
-        flags.append("driven_by_one_training")
-    return replace(test, **vars(tests), flags=flags)
+def _estimated(a: FloatArray, b: FloatArray, *, paired: bool) -> tuple[Estimate, FloatArray]:
+    """Estimate mean gaps of (r, s, n) values, and the standard deviations within groups.
 
-
-@np.errstate(all="ignore")
-def _estimated(a: FloatArray, b: FloatArray, *, paired: bool) -> tuple[Estimate, float]:
-    """Estimate the mean gap, and the standard deviation within groups; 0 for what is rounding."""
-    least = ROUNDING * max(np.nanmax(np.abs(a)), np.nanmax(np.abs(b)))
+    What is rounding counts as 0.
+    """
+    sizes = [np.nanmax(np.abs(part), axis=(-2, -1)) for part in (a, b)]
+    least = ROUNDING * np.maximum(*sizes)
 
     def cleaned(value: FloatArray) -> FloatArray:
-        return np.where(np.abs(value) <= least, 0.0, value)
+        bound = least.reshape(-1, *[1] * (value.ndim - 1))
+        return np.where(np.abs(value) <= bound, 0.0, value)
 
     estimate = mean_gap(a - b) if paired else mean_gap(a, b)
     fields = estimate._asdict()
@@ -287,58 +364,149 @@ def _estimated(a: FloatArray, b: FloatArray, *, paired: bool) -> tuple[Estimate,
         fields[name] = cleaned(fields[name])
     for name in ("v_seeds", "v_texts", "v_cells"):
         fields[name] = cleaned(np.sqrt(fields[name])) ** 2
-    sd = float(cleaned(np.sqrt((_variance_within(a) + _variance_within(b)) / 2)))
+    sd = cleaned(np.sqrt((_variances_within(a) + _variances_within(b)) / 2))
     return Estimate(**fields), sd
 
 
 @np.errstate(all="ignore")
-def _variance_within(part: FloatArray) -> float:
-    """Return the mean over seeds of the variance of (s, n) values, NaN if no seed has two."""
-    count = (~np.isnan(part)).sum(axis=1)
-    several = part[count > 1]
-    return float(np.nanvar(several, axis=1, ddof=1).mean()) if len(several) else np.nan
+def _variances_within(part: FloatArray) -> FloatArray:
+    """Return (r,) means over seeds of the variance of (r, s, n) values, NaN if no seed has two.
+
+    The rows are undefined in the same cells.
+    """
+    several = (~np.isnan(part[0])).sum(axis=1) > 1
+    if not several.any():
+        return np.full(len(part), np.nan)
+    variances = np.nanvar(np.ascontiguousarray(part[:, several]), axis=-1, ddof=1)
+    return np.asarray(variances.mean(axis=-1))
+
+
+def with_tests(
+    gaps: Sequence[DescribedGap[Tested]], settings: Statistics, *, only: Only | None = None
+) -> list[Tested]:
+    """Test gaps that are described, each as it is tested alone."""
+    reasons = [_untested(gap) for gap in gaps]
+    tested = [
+        (gap.estimate, gap.test.pooled_sd)
+        for gap, reason in zip(gaps, reasons, strict=True)
+        if gap.estimate is not None and not reason
+    ]
+    gap_test = iter(gap_tests(tested, settings, only=only))
+    return [
+        _flagged(gap, replace(gap.test, flags=[reason]))
+        if reason
+        else _flagged(gap, _with_test(gap, next(gap_test), settings))
+        for gap, reason in zip(gaps, reasons, strict=True)
+    ]
+
+
+def _untested(gap: DescribedGap[Tested]) -> str:
+    """Return the flag of a gap that says why nothing is tested; empty where something is."""
+    if gap.estimate is None or min(gap.test.n_a, gap.test.n_b) < 2:
+        return "too_few"
+    if _varies(gap.estimate) and gap.test.pooled_sd > 0:
+        return ""
+    if gap.is_constant:
+        return "constant"
+    return "no_variance" if _varies(gap.estimate) or gap.test.estimate else ""
+
+
+def _varies(estimate: Estimate) -> bool:
+    """Return whether gaps vary between trainings or texts."""
+    variances = float(estimate.v_seeds), float(estimate.v_texts)
+    return sum(variance for variance in variances if not math.isnan(variance)) > 0
+
+
+def _with_test(gap: DescribedGap[Tested], gap_test: GapTest, settings: Statistics) -> Tested:
+    """Return a described gap with its test, and what is to be known of it."""
+    flags = []
+    test = gap.test
+    if not (gap.estimate and _varies(gap.estimate) and test.pooled_sd > 0):
+        flags.append("no_differences")
+    elif test.n_seeds < 2:
+        flags.append("one_training")
+    if gap_test.p_large <= settings.alpha and not gap_test.p_large_others <= settings.alpha:
+        flags.append("driven_by_one_training")
+    return replace(test, **vars(gap_test), flags=flags)
+
+
+def _flagged(gap: DescribedGap[Tested], test: Tested) -> Tested:
+    """Return a test with the flags of what is not compared."""
+    if gap.share < LEAST_SHARE:
+        test = _not_comparable(test)
+    elif gap.share < 1:
+        test.flags.append(LEFT_OUT)
+    if gap.lacks_cells:
+        test.flags.append("missing_cells")
+    return test
+
+
+def gap_tests(
+    gaps: Sequence[tuple[Estimate, float]], settings: Statistics, *, only: Only | None = None
+) -> list[GapTest]:
+    """Test mean gaps over trainings and texts, and the typical gap of one training.
+
+    Those of as many trainings are tested at once, each as it is tested alone.
+
+    Args:
+        gaps: estimates of a single gap each, and what is a d of 1.
+        settings: level, threshold and coverage.
+        only: less than all tests.
+    """
+    tests: dict[int, GapTest] = {}
+    alike = grouped(range(len(gaps)), lambda place: len(gaps[place][0].gaps))
+    for places in alike.values():
+        estimates = [gaps[place][0] for place in places]
+        estimate = Estimate(*map(np.array, zip(*estimates, strict=True)))
+        columns = _mean_tests(estimate, None if only == "p_mean" else settings.confidence)
+        if only is None:
+            unit = np.array([gaps[place][1] for place in places])
+            columns |= _typical_tests(estimate, unit, settings)
+        tests |= zip(places, (GapTest(**row) for row in _rows(columns)), strict=True)
+    return [tests[place] for place in range(len(gaps))]
 
 
 @np.errstate(all="ignore")
-def _mean_tests(estimate: Estimate, confidence: float | None) -> GapTest:
-    """Test the mean gap over trainings and texts alone; its interval is NaN without a coverage."""
+def _mean_tests(estimate: Estimate, confidence: float | None) -> dict[str, FloatArray]:
+    """Test (k,) mean gaps over trainings and texts alone; without a coverage, no interval is."""
     typical = typical_gap(estimate)
-    interval = (np.nan, np.nan) if confidence is None else typical.mean_interval(confidence)
-    return GapTest(
-        v_seeds=float(estimate.v_seeds),
-        v_texts=float(estimate.v_texts),
-        v_cells=float(estimate.v_cells),
-        dof_texts=float(estimate.dof_texts),
-        standard_error=float(estimate.errors.standard_error),
-        p_mean=float(typical.p_mean),
-        ci_low=float(interval[0]),
-        ci_high=float(interval[1]),
-    )
+    columns = {
+        "v_seeds": estimate.v_seeds,
+        "v_texts": estimate.v_texts,
+        "v_cells": estimate.v_cells,
+        "dof_texts": estimate.dof_texts,
+        "standard_error": estimate.errors.standard_error,
+        "p_mean": typical.p_mean,
+    }
+    if confidence is not None:
+        ci_low, ci_high = typical.mean_interval(confidence)
+        columns |= {"ci_low": ci_low, "ci_high": ci_high}
+    return columns
 
 
 @np.errstate(all="ignore")
-def gap_tests(estimate: Estimate, unit: float, settings: Statistics) -> GapTest:
-    """Test the mean gap over trainings and texts, and the typical gap of one training."""
+def _typical_tests(
+    estimate: Estimate, unit: FloatArray, settings: Statistics
+) -> dict[str, FloatArray]:
+    """Test whether (k,) mean gaps are small, and the typical gap of one of several trainings."""
     errors = estimate.errors
     bound = settings.threshold * unit
+    columns = {
+        "equivalence_p": upper_tail(bound - np.abs(estimate.gap), errors),
+        "minimal_detectable_effect": detectable_effect(errors, alpha=settings.alpha) / unit,
+    }
+    if estimate.gaps.shape[-1] < 2:
+        return columns
     typical = typical_gap(estimate)
-    tests = replace(
-        _mean_tests(estimate, settings.confidence),
-        equivalence_p=float(upper_tail(bound - np.abs(estimate.gap), errors)),
-        minimal_detectable_effect=float(detectable_effect(errors, alpha=settings.alpha) / unit),
-    )
-    if estimate.n_seeds < 2:
-        return tests
     rms_low, rms_high = typical.interval(settings.confidence, near=bound)
-    return replace(
-        tests,
-        rms_gap=float(typical.rms / unit),
-        rms_low=float(rms_low / unit),
-        rms_high=float(rms_high / unit),
-        seed_sd=float(typical.tau / unit),
-        p_seeds=float(typical.p_seeds),
-        p_large=float(typical.p_large(bound)),
-        p_small=float(typical.p_small(bound)),
-        p_large_others=float(typical.p_large_others(bound)),
-        p_cross=float(estimate.p_cross),
-    )
+    return columns | {
+        "rms_gap": typical.rms / unit,
+        "rms_low": rms_low / unit,
+        "rms_high": rms_high / unit,
+        "seed_sd": typical.tau / unit,
+        "p_seeds": typical.p_seeds,
+        "p_large": typical.p_large(bound),
+        "p_small": typical.p_small(bound),
+        "p_large_others": typical.p_large_others(bound),
+        "p_cross": estimate.p_cross,
+    }

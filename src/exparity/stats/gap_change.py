@@ -196,8 +196,8 @@ def _over_trainings(
         base.flags.append("no_variance" if gap.gap else "no_change")
         if gap.gap:
             return base
-    tests = _with_smallness(gap_tests(gap, 1.0, settings), kept, settings)
-    return replace(base, **vars(tests))
+    (tests,) = gap_tests([(gap, 1.0)], settings)
+    return replace(base, **vars(_with_smallness(tests, kept, settings)))
 
 
 def _with_smallness(
@@ -212,11 +212,12 @@ def _with_smallness(
     bounds = []
     for which, sign in ((1, -1), (2, 1)):
         values = [training.change.d + sign * training.change.base_d for training in trainings]
-        bounds.append(gap_tests(_crossed(values, trainings, which), 1.0, settings))
+        bounds.append((_crossed(values, trainings, which), 1.0))
+    tests_of_bounds = gap_tests(bounds, settings)
     return replace(
         tests,
-        p_small=min(1.0, 2 * min(bound.p_small for bound in bounds)),
-        equivalence_p=min(1.0, 2 * min(bound.equivalence_p for bound in bounds)),
+        p_small=min(1.0, 2 * min(bound.p_small for bound in tests_of_bounds)),
+        equivalence_p=min(1.0, 2 * min(bound.equivalence_p for bound in tests_of_bounds)),
     )
 
 

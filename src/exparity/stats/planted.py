@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
 from exparity.core.seeding import generator
 from exparity.core.settings import DEFAULTS
-from exparity.stats.crossed import CrossedTest, crossed_gaps
+from exparity.stats.crossed import CrossedTest, described_gaps, with_tests
+from exparity.stats.permutations import batches
 from exparity.stats.power import DETECTED
 from exparity.stats.samples import GroupedTexts
 from exparity.types import BoolArray, FloatArray
 
-SpoiltTest = Callable[[BoolArray, tuple[str, str]], CrossedTest]
-"""Test of the gap between two groups where some of the (n,) explanations are random ones."""
+SpoiltTests = Callable[[BoolArray, tuple[str, str]], list[CrossedTest]]
+"""Tests of the gap between two groups where some of the explanations are random ones, in each row
+of (r, n)."""
 SHARES = (0.1, 0.3, 0.5)
 """Shares of a group's explanations that are replaced by random ones."""
 DRAWS = 20
 """Ways to choose the explanations that are replaced."""
+_BYTES_OF_TEXT = 1_000  # of the scores of a text in ten trainings, and of what is made of them
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,8 @@ class PlantedGap:
     p: float = np.nan
 
 
-def spoilt_scores(good: FloatArray, random: FloatArray, texts: GroupedTexts) -> SpoiltTest:
-    """Return the test of the mean gap in scores.
+def spoilt_scores(good: FloatArray, random: FloatArray, texts: GroupedTexts) -> SpoiltTests:
+    """Return the tests of the mean gap in scores.
 
     Args:
         good: (s, n) scores of good explanations, NaN where undefined.
@@ -60,17 +63,17 @@ def spoilt_scores(good: FloatArray, random: FloatArray, texts: GroupedTexts) -> 
         texts: groups and matched sets of the n texts.
     """
 
-    def tested(spoilt: BoolArray, pair: tuple[str, str]) -> CrossedTest:
+    def tested(spoilt: BoolArray, pair: tuple[str, str]) -> list[CrossedTest]:
         chosen = texts.in_group(pair[0]) | texts.in_group(pair[1])
-        values = np.where(spoilt, random, good)[:, chosen]
-        (test,) = crossed_gaps([*values], texts.among(pair), DEFAULTS, only="p_mean")
-        return test
+        scores = np.where(spoilt[:, None, chosen], random[:, chosen], good[:, chosen])
+        gaps = described_gaps({pair: scores}, texts.among(pair))
+        return with_tests(gaps, DEFAULTS, only="p_mean")
 
     return tested
 
 
 def planted_gaps(
-    test: SpoiltTest,
+    test: SpoiltTests,
     texts: GroupedTexts,
     *,
     shares: Sequence[float] = SHARES,
@@ -89,19 +92,30 @@ def planted_gaps(
     """
     planted = []
     for pair in combinations(texts.order, 2):
-        control = test(np.zeros(len(texts), dtype=bool), pair)
-        for worse in pair:
-            places = np.flatnonzero(texts.in_group(worse))
-            for share in shares:
-                count = round(share * len(places))
-                tests = []
-                for draw in range(draws):
-                    rng = generator(0, "planted", *pair, worse, str(share), draw)
-                    spoilt = np.zeros(len(texts), dtype=bool)
-                    spoilt[rng.choice(places, count, replace=False)] = True
-                    tests.append(test(spoilt, pair))
-                planted.append(_summed_up(control, tests, worse, share))
+        worsenings = [*product(pair, shares)]
+        spoilt = [np.zeros(len(texts), dtype=bool)]
+        for worse, share in worsenings:
+            spoilt += [_spoilt(texts, pair, worse, share, draw) for draw in range(draws)]
+        tests = [
+            tested
+            for batch in batches(len(spoilt), _BYTES_OF_TEXT * len(texts))
+            for tested in test(np.array(spoilt[batch]), pair)
+        ]
+        for place, (worse, share) in enumerate(worsenings):
+            drawn = tests[1 + place * draws : 1 + (place + 1) * draws]
+            planted.append(_summed_up(tests[0], drawn, worse, share))
     return planted
+
+
+def _spoilt(
+    texts: GroupedTexts, pair: tuple[str, str], worse: str, share: float, draw: int
+) -> BoolArray:
+    """Draw which (n,) explanations are random: a share of those of the group that is worse."""
+    rng = generator(0, "planted", *pair, worse, str(share), draw)
+    places = np.flatnonzero(texts.in_group(worse))
+    spoilt = np.zeros(len(texts), dtype=bool)
+    spoilt[rng.choice(places, round(share * len(places)), replace=False)] = True
+    return spoilt
 
 
 def _summed_up(

@@ -30,7 +30,10 @@ def mann_whitney(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     u, p = map(np.asarray, mannwhitneyu(a, b, axis=-1, method="asymptotic"))
     if min(a.shape[-1], b.shape[-1]) <= _EXACT_GROUP:
-        p = _p_of_each(lambda i: mannwhitneyu(a[i], b[i]).pvalue, p.shape)
+        has_ties = (np.diff(np.sort(np.concatenate([a, b], axis=-1))) == 0).any(axis=-1)
+        if not has_ties.all():
+            exact = mannwhitneyu(a[~has_ties], b[~has_ties], axis=-1, method="exact")
+            p[~has_ties] = exact.pvalue
     return u, np.where(np.isnan(p), 1.0, p)
 
 

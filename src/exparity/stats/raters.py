@@ -17,7 +17,7 @@ import numpy as np
 
 from exparity.core.settings import Statistics
 from exparity.stats.behrens_fisher import TwoErrors, critical_value, welch
-from exparity.stats.crossed import CrossedTest, with_tests
+from exparity.stats.crossed import CrossedTest, DescribedGap, with_tests
 from exparity.stats.mean_gap import Estimate, additive_residuals
 from exparity.stats.power import detectable_effect
 from exparity.types import BoolArray, FloatArray, IntArray
@@ -323,7 +323,8 @@ def _tested(
         icc=_icc(compared.pairs.residuals(mean), compared.pairs.raters),
     )
     is_constant = not np.ptp(values[:, compared.counted])
-    return with_tests(test, estimate, settings, is_constant=is_constant)
+    (tested,) = with_tests([DescribedGap(test, estimate, is_constant)], settings)
+    return tested
 
 
 def _totals(values: FloatArray, places: IntArray, side: BoolArray) -> FloatArray:

@@ -18,6 +18,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from exparity.core.errors import InputError
+from exparity.core.grouping import grouped
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.gap_change import GapChange
 from exparity.types import Falls, FloatArray, IntArray
@@ -194,16 +195,28 @@ def linearised(
 
     With S the skill of a group, the value of a text is S + (gain − S · room) ÷ mean room: the
     infinitesimal jackknife, so that the variance of the mean is that of the ratio. It is NaN where
-    gain or room is, and in groups of less mean room, or none.
+    gain or room is, and in groups of less mean room, or none. Each row of (..., n) has the values
+    that it has alone.
     """
-    values = np.full(len(gain), np.nan)
+    values = np.full(gain.shape, np.nan)
+    by_row = values.reshape(math.prod(gain.shape[:-1]), gain.shape[-1])  # a view
+    gains = gain.reshape(by_row.shape)
+    rooms = room.reshape(by_row.shape)
+    is_known = np.isfinite(gains) & np.isfinite(rooms)
     names = np.asarray(groups)
-    for name in dict.fromkeys(groups):
-        members = (names == name) & np.isfinite(gain) & np.isfinite(room)
-        mean_room = room[members].mean() if members.any() else 0.0
-        if mean_room > 0 and mean_room >= least_room:
-            skill = gain[members].sum() / room[members].sum()
-            values[members] = skill + (gain[members] - skill * room[members]) / mean_room
+    for rows in grouped(range(len(by_row)), lambda row: is_known[row].tobytes()).values():
+        for name in dict.fromkeys(names.tolist()):
+            members = np.ix_(rows, (names == name) & is_known[rows[0]])
+            gain_of_group = gains[members]
+            room_of_group = rooms[members]
+            if not room_of_group.size:
+                continue
+            mean_room = room_of_group.mean(axis=-1, keepdims=True)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                skill = gain_of_group.sum(-1, keepdims=True) / room_of_group.sum(-1, keepdims=True)
+                linear = skill + (gain_of_group - skill * room_of_group) / mean_room
+            has_skill = (mean_room > 0) & (mean_room >= least_room)
+            by_row[members] = np.where(has_skill, linear, np.nan)
     return values
 
 

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from exparity.core.settings import Statistics
-from exparity.stats.crossed import crossed_gaps
+from exparity.stats.crossed import described_gaps, with_tests
 from exparity.stats.samples import GroupedTexts
 from exparity.types import BoolArray, FloatArray
 
@@ -70,12 +71,9 @@ class Divided(NamedTuple):
 
 
 def gap_sources(
-    trainings: Sequence[Divided],
-    texts: GroupedTexts,
-    pair: tuple[str, str],
-    settings: Statistics,
-) -> GapSources:
-    """Divide the gap between two groups, first minus second, over all trainings.
+    trainings: Sequence[Divided], texts: GroupedTexts, settings: Statistics
+) -> dict[tuple[str, str], GapSources]:
+    """Divide the gap between every two groups, first minus second, over all trainings.
 
     The intervals are those of the crossed test of each part, whose values are linearised (the
     infinitesimal jackknife). Where a group has no room in some training, only chance is known.
@@ -83,24 +81,30 @@ def gap_sources(
     Args:
         trainings: scores, gains and rooms of the n texts in each training, NaN where undefined.
         texts: groups and matched sets of the n texts.
-        pair: the two groups.
         settings: of the tests, for the coverage of the intervals.
     """
-    is_first = texts.in_group(pair[0])
-    is_second = texts.in_group(pair[1])
-    parts = [_linearised(training, is_first, is_second) for training in trainings]
-    in_pair = is_first | is_second
-    texts_of_pair = texts.among(pair)
-    columns: dict[str, float] = {}
-    for source in SOURCES:
-        if not parts or any(source not in part for part in parts):
-            continue
-        values = [part[source][in_pair] for part in parts]
-        (test,) = crossed_gaps(values, texts_of_pair, settings, only="mean")
-        columns[f"gap_{source}"] = test.estimate
-        columns[f"gap_{source}_low"] = test.ci_low
-        columns[f"gap_{source}_high"] = test.ci_high
-    return GapSources(**columns)
+    values: dict[tuple[str, str], FloatArray] = {}
+    sources_by_pair: dict[tuple[str, str], list[Source]] = {}
+    for pair in combinations(texts.order, 2):
+        parts = [_linearised(training, *map(texts.in_group, pair)) for training in trainings]
+        sources_by_pair[pair] = [
+            source for source in SOURCES if parts and all(source in part for part in parts)
+        ]
+        if sources_by_pair[pair]:
+            values[pair] = np.array(
+                [[part[source] for part in parts] for source in sources_by_pair[pair]]
+            )
+    tests = iter(with_tests(described_gaps(values, texts), settings, only="mean"))
+    sources = {}
+    for pair, names in sources_by_pair.items():
+        columns = {}
+        for source in names:
+            test = next(tests)
+            columns[f"gap_{source}"] = test.estimate
+            columns[f"gap_{source}_low"] = test.ci_low
+            columns[f"gap_{source}_high"] = test.ci_high
+        sources[pair] = GapSources(**columns)
+    return sources
 
 
 def gap_parts(training: Divided, texts: GroupedTexts, pair: tuple[str, str]) -> GapParts:

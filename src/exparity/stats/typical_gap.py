@@ -220,34 +220,41 @@ def _end(cells: _Cells, near: FloatArray, level: float, *, upper: bool) -> Float
     end = np.zeros(len(total))
     nowhere = np.zeros((len(total), 1))  # where R is zero, no angle differs from another
     at_zero = _beyond(cells, nowhere, nowhere, upper=upper)[:, 0]
-    open_ = (at_zero <= level) if upper else (at_zero > level)
-    open_ &= (total > 0) & (scale > 0)
-    if not open_.any():
+    is_sought = (at_zero <= level) if upper else (at_zero > level)
+    places = np.flatnonzero(is_sought & (total > 0) & (scale > 0))
+    if not len(places):
         return end
-    some = cells.at(open_)
-    _, angles = _largest(some, near[open_], upper=upper)
-    scale = scale[open_]
-    rms = scale
+    _, angles = _largest(cells.at(places), near[places], upper=upper)
+    for _ in range(_ALTERNATIONS):
+        some = cells.at(places)
+        end[places] = _end_at(angles, some, scale[places], level, upper=upper)
+        p, angles = _largest(some, end[places], upper=upper)
+        is_open = ~(np.abs(p / level - 1) <= 1e-6)
+        places = places[is_open]
+        angles = angles[is_open]
+        if not len(places):
+            break
+    return end
+
+
+def _end_at(
+    angles: FloatArray, cells: _Cells, scale: FloatArray, level: float, *, upper: bool
+) -> FloatArray:
+    """Return the R at which the probability at an angle is a level, searched from a scale of R."""
     sign = 1 if upper else -1
     level_score = _score(level)
 
     def beyond(log_rms: FloatArray) -> FloatArray:
-        p = _beyond(some, np.exp(log_rms)[:, None], angles[:, None], upper=upper)[:, 0]
+        p = _beyond(cells, np.exp(log_rms)[:, None], angles[:, None], upper=upper)[:, 0]
         return _score(p) - level_score
 
-    for _ in range(_ALTERNATIONS):
-        high = np.log(scale)
-        for _ in range(_WIDENINGS):
-            is_short = sign * beyond(high) < 0
-            if not is_short.any():
-                break
-            high = np.where(is_short, high + np.log(4), high)
-        rms = np.exp(root_between(beyond, np.log(1e-9 * scale), high))
-        p, angles = _largest(some, rms, upper=upper)
-        if (np.abs(p / level - 1) <= 1e-6).all():
+    high = np.log(scale)
+    for _ in range(_WIDENINGS):
+        is_short = sign * beyond(high) < 0
+        if not is_short.any():
             break
-    end[open_] = rms
-    return end
+        high = np.where(is_short, high + np.log(4), high)
+    return np.exp(root_between(beyond, np.log(1e-9 * scale), high))
 
 
 def _score(p: FloatArray | float) -> FloatArray:

@@ -17,13 +17,19 @@ from exparity.core.settings import DEFAULTS
 from exparity.explanations.units import Unit
 from exparity.quantities.inputs import model_of, require_same_cell
 from exparity.quantities.limits import Direction, RemovalLimits, Training, direction_of
-from exparity.quantities.quantity import Skill
-from exparity.quantities.scales import over_scales
 from exparity.quantities.skill import first_order
-from exparity.stats.crossed import CrossedTest, crossed_gaps
-from exparity.stats.planted import SpoiltTest, planted_gaps
+from exparity.stats.crossed import CrossedTest, described_gaps, with_tests
+from exparity.stats.planted import SpoiltTests, planted_gaps
 from exparity.stats.samples import GroupedTexts
-from exparity.stats.skill import SCALES, Limits, Scale
+from exparity.stats.skill import (
+    LEAST_ROOM,
+    SCALES,
+    Limits,
+    Scale,
+    linearised,
+    of_constant,
+    on_all_scales,
+)
 from exparity.types import BoolArray, Falls, FloatArray
 
 FAILURES = 0.3
@@ -54,14 +60,21 @@ class _Controls:
     random: Mapping[Scale, FloatArray]
     fails: BoolArray
 
-    def spoilt(self, spoilt: BoolArray, groups: Sequence[str]) -> Skill:
-        """Return the skill where some of the (n,) good explanations are random."""
-        is_random = (spoilt | self.fails)[:, None]
-        steps = {
-            scale: np.where(is_random, self.random[scale], self.reference[scale])
-            for scale in SCALES
-        }
-        return Skill.of(steps, groups)
+    def skill(
+        self, spoilt: BoolArray, scale: Scale, chosen: BoolArray, groups: Sequence[str]
+    ) -> FloatArray:
+        """Return (r, m) values of skill where some of the good explanations are random, by row.
+
+        Args:
+            spoilt: (r, m) which explanations are random.
+            scale: on which their falls are counted.
+            chosen: (n,) which m of the texts they are of.
+            groups: (m,) the groups of these.
+        """
+        is_random = (spoilt | self.fails[chosen])[..., None]
+        steps = np.where(is_random, self.random[scale][chosen], self.reference[scale][chosen])
+        least_room = LEAST_ROOM if scale == SCALES[0] else 0.0
+        return linearised(steps[..., 0], steps[..., 1], groups, least_room=least_room)
 
 
 def removal_rows(removal_limits: Sequence[Path], left_out: Collection[int]) -> Iterator[Row]:
@@ -97,8 +110,7 @@ def removal_rows(removal_limits: Sequence[Path], left_out: Collection[int]) -> I
             _laid(steps_by_text, examples.ids, _failures(texts, removal, number))
             for number, steps_by_text in enumerate(by_training)
         ]
-        test = _test_of_skill(controls, texts, examples.groups)
-        for gap in planted_gaps(test, texts):
+        for gap in planted_gaps(_tests_of_skill(controls, texts), texts):
             yield {**removal._asdict(), **_NO_DESIGN, **asdict(gap)}
 
 
@@ -168,20 +180,21 @@ def _laid(steps: Mapping[str, _Steps], ids: Sequence[str], fails: BoolArray) -> 
     )
 
 
-def _test_of_skill(
-    controls: Sequence[_Controls], texts: GroupedTexts, groups: Sequence[str]
-) -> SpoiltTest:
-    """Return the test of the mean gap in skill, on all scales."""
+def _tests_of_skill(controls: Sequence[_Controls], texts: GroupedTexts) -> SpoiltTests:
+    """Return the tests of the mean gap in skill, on all scales."""
 
-    def tested(spoilt: BoolArray, pair: tuple[str, str]) -> CrossedTest:
-        skills = [training.spoilt(spoilt, groups) for training in controls]
+    def tested(spoilt: BoolArray, pair: tuple[str, str]) -> list[CrossedTest]:
         chosen = texts.in_group(pair[0]) | texts.in_group(pair[1])
         among = texts.among(pair)
-        tests: dict[Scale | None, list[CrossedTest]] = {}
+        groups = [pair[code] for code in among.codes]
+        tests = []
         for scale in SCALES:
-            values = [skill.values[scale][chosen] for skill in skills]
-            tests[scale] = crossed_gaps(values, among, DEFAULTS, only="p_mean")
-        ((on_all, _),) = over_scales(skills, tests)
-        return on_all
+            skills = [
+                training.skill(spoilt[:, chosen], scale, chosen, groups) for training in controls
+            ]
+            gaps = described_gaps({pair: np.stack(skills, axis=1)}, among)
+            tests.append(map(of_constant, with_tests(gaps, DEFAULTS, only="p_mean")))
+        by_scale = (dict(zip(SCALES, row, strict=True)) for row in zip(*tests, strict=True))
+        return [on_all_scales(scales)[0] for scales in by_scale]
 
     return tested

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 
 from exparity.artefacts.columns import Row
 from exparity.core.settings import Statistics
@@ -29,4 +28,4 @@ def level_rows(model: Scores, settings: Statistics, classifiers: Classifiers) ->
             }
             for level in group_levels(values, groups, model.order, confidence=settings.confidence):
                 if level.n_texts:
-                    yield {**facts, **asdict(level)}
+                    yield {**facts, **vars(level)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import combinations
 from operator import itemgetter
 from pathlib import Path
@@ -24,10 +24,9 @@ from exparity.quantities.scores import Cell, Scores
 from exparity.stages.compare._sources import divided
 from exparity.stats.adjusted import AtEqualCovariates, adjusted_gaps
 from exparity.stats.compare import GroupComparison, compare_many, without_ranks
-from exparity.stats.crossed import CrossedTest, crossed_gaps
+from exparity.stats.crossed import crossed_gaps_of_many
 from exparity.stats.effect import better_group
 from exparity.stats.samples import GroupedTexts
-from exparity.stats.skill import Scale
 from exparity.stats.sources import GapParts, gap_parts
 from exparity.types import FloatArray
 
@@ -108,14 +107,14 @@ def _rows(
                 "metric": cell.metric,
                 "quantity": quantity,
                 "draw": cell.draw,
-                **asdict(pair),
+                **vars(pair),
                 "flags": list(dict.fromkeys([*pair.flags, *constant, *flags])),
                 "metric_direction": cell.direction_of(quantity),
                 "better_group": better_group(
                     pair.group_a, pair.group_b, pair.direction, preference
                 ),
                 "test_accuracy": classifier.accuracy,
-                **asdict(sources),
+                **vars(sources),
                 **vars(at_equal_covariates),
             }
 
@@ -130,9 +129,9 @@ def _of_skill(
 
     ``p`` is that of the means of matched differences, or of two groups (Welch), on all scales.
     """
-    tests: dict[Scale | None, list[CrossedTest]] = {
-        scale: crossed_gaps([values], texts, settings) for scale, values in skill.values.items()
-    }
+    values = [scale_values[None] for scale_values in skill.values.values()]
+    tested = crossed_gaps_of_many(values, texts, settings, only="p_mean")
+    tests = dict(zip(skill.values, tested, strict=True))
     compared = []
     for pair, (test, _) in zip(pairs, over_scales([skill], tests), strict=True):
         _, room_flags = rooms_of([skill], pair.group_a, pair.group_b)

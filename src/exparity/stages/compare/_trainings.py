@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -12,18 +13,18 @@ import numpy as np
 from exparity.artefacts.columns import Row
 from exparity.core.settings import Statistics
 from exparity.quantities.classifiers import Classifiers
-from exparity.quantities.quantity import Skill
+from exparity.quantities.quantity import Quantity, Skill
 from exparity.quantities.scales import over_scales, rooms_of, scales_of
 from exparity.quantities.scores import Scores, covariate_of
 from exparity.quantities.trained import TrainedCells, trained_cells
 from exparity.stages.compare._sources import divided
 from exparity.stats.among import AmongRight, GroupFacts
-from exparity.stats.crossed import CrossedTest, crossed_gaps
+from exparity.stats.crossed import CrossedTest, crossed_gaps_of_many
 from exparity.stats.effect import better_group, cohens_d
 from exparity.stats.means import mean_of_finite
 from exparity.stats.omnibus import Omnibus, omnibus_test
 from exparity.stats.samples import GroupedTexts
-from exparity.stats.skill import Rooms, ScaleTests, of_constant
+from exparity.stats.skill import Rooms, Scale, ScaleTests, of_constant
 from exparity.stats.sources import GapSources, gap_sources
 from exparity.stats.verdicts import HEADLINE
 from exparity.types import FloatArray
@@ -90,12 +91,15 @@ class _Comparison:
         first = self.trained.first
         measured, *others = self.trained.quantity_names
         parts = divided(self.trained.informative, self.trained.places)
+        sources = gap_sources(parts, self.texts.grouped, self.settings)
+        tests_among_all = self._tests(self.trained)
+        tests_among_right = self._tests(self.right)
         for quantity in (measured, *others):
             preference = first.preference_of(quantity)
             quantities = self.trained.quantities(quantity)
             skills = [compared for compared in quantities if isinstance(compared, Skill)]
-            tests, omnibus = self._tests(self.trained, quantity)
-            right, right_omnibus = self._tests(self.right, quantity)
+            tests, omnibus = tests_among_all[quantity]
+            right, right_omnibus = tests_among_right[quantity]
             for (test, scales), (among_right, _) in zip(tests, right, strict=True):
                 if not (skills or test.n_seeds or quantity == measured):
                     continue  # there are no random explanations
@@ -104,9 +108,6 @@ class _Comparison:
                 facts = self._facts(*pair)
                 flags = [*flags, *facts.ceiling_flags, *self._score_flags, *self._constant(pair)]
                 test.flags.extend(sorted({*flags}.difference(test.flags)))
-                sources = GapSources()
-                if quantity == measured:
-                    sources = gap_sources(parts, self.texts.grouped, pair, self.settings)
                 yield {
                     "method": first.method,
                     "metric": first.metric,
@@ -114,13 +115,13 @@ class _Comparison:
                     "metric_kind": first.kind,
                     "metric_direction": first.direction_of(quantity),
                     "better_group": better_group(*pair, test.d, preference),
-                    **asdict(test),
-                    **asdict(scales),
-                    **asdict(rooms),
-                    **asdict(sources),
-                    **asdict(facts),
-                    **asdict(omnibus),
-                    **asdict(AmongRight.of(among_right, right_omnibus)),
+                    **vars(test),
+                    **vars(scales),
+                    **vars(rooms),
+                    **vars(sources[pair] if quantity == measured else GapSources()),
+                    **vars(facts),
+                    **vars(omnibus),
+                    **vars(AmongRight.of(among_right, right_omnibus)),
                 }
 
     @cached_property
@@ -138,24 +139,41 @@ class _Comparison:
         return self.trained.values(self.trained.quantity_names[0], None)
 
     def _tests(
-        self, trained: TrainedCells, quantity: str
-    ) -> tuple[list[tuple[CrossedTest, ScaleTests]], Omnibus]:
-        """Test a quantity for each pair of groups and for all of them.
+        self, trained: TrainedCells
+    ) -> dict[str, tuple[list[tuple[CrossedTest, ScaleTests]], Omnibus]]:
+        """Test each quantity for each pair of groups and for all of them.
 
         On several scales, all groups count as equal unless each scale shows that they are not.
         """
-        quantities = trained.quantities(quantity)
         texts = self.texts
-        grouped = texts.grouped
-        tests = {}
-        omnibus = Omnibus()
-        for scale in scales_of(quantities):
-            values = trained.values(quantity, scale)
-            tests[scale] = crossed_gaps(
-                list(values), grouped, self.settings, covariate=texts.covariate
-            )
-            on_scale = omnibus_test(values, grouped, tests[scale], covariate=texts.covariate)
-            omnibus = omnibus.on_another_scale(on_scale) if len(tests) > 1 else on_scale
+        compared = [
+            (name, scale)
+            for name in self.trained.quantity_names
+            for scale in scales_of(trained.quantities(name))
+        ]
+        values = [trained.values(name, scale) for name, scale in compared]
+        tests = crossed_gaps_of_many(
+            values, texts.grouped, self.settings, covariate=texts.covariate
+        )
+        by_name: dict[str, dict[Scale | None, list[CrossedTest]]] = defaultdict(dict)
+        omnibus: dict[str, Omnibus] = {}
+        for (name, scale), scores, on_scale in zip(compared, values, tests, strict=True):
+            by_name[name][scale] = on_scale
+            among_all = omnibus_test(scores, texts.grouped, on_scale, covariate=texts.covariate)
+            before = omnibus.get(name)
+            omnibus[name] = before.on_another_scale(among_all) if before else among_all
+        return {
+            name: self._on_all_scales(trained.quantities(name), by_scale, omnibus[name])
+            for name, by_scale in by_name.items()
+        }
+
+    def _on_all_scales(
+        self,
+        quantities: Sequence[Quantity],
+        tests: Mapping[Scale | None, Sequence[CrossedTest]],
+        omnibus: Omnibus,
+    ) -> tuple[list[tuple[CrossedTest, ScaleTests]], Omnibus]:
+        """Return the tests of a quantity on all its scales, and that of all groups."""
         pairs = over_scales(quantities, tests)
         if all(np.isnan(test.p_mean) for test, _ in pairs):
             omnibus = Omnibus()  # no mean gap is claimed of any two groups

@@ -69,7 +69,7 @@ def test_the_docs_quote_the_default_experiment(repository, kept):
         row["quantity"]: f"{row['d']:.2f}"
         for row in kept["judged"]
         if row["dataset"] == "bios_planted" and row["metric"] == "comprehensiveness"
-        if row["method"] in ("gradient", "uniform_random")
+        if row["method"] in ("lime", "uniform_random")
     }
     detectable = sorted(
         f"{row['detectable']:.2f}"

@@ -373,7 +373,7 @@ def on_all_scales(tests):
 
 # The rows of a study
 
-METHODS = "gradient", "integrated_gradients_x_input", "lime", "uniform_random"
+METHODS = "integrated_gradients_x_input", "lime", "shap", "uniform_random"
 QUANTITIES = {
     "forward_simulation": ("score",),
     "comprehensiveness": ("score", "excess", "skill"),

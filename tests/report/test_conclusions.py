@@ -346,8 +346,8 @@ def test_sources_of_the_largest_gap_add_up_in_words(study):
          "leave less to find; at most 0.10 (25 %) belongs to the explanations."),
         (-0.1, 0.6, -0.1, "Random explanations differ the other way, by 0.10, 0.60 because male "
          "texts leave more to find; explanations make it smaller, by 0.10."),
-        (-0.004, 0.404, -0.004, "0.00 of it is there with random explanations, 0.40 because male "
-         "texts leave more to find; at most 0.00 belongs to the explanations."),
+        (-0.004, 0.404, -0.004, "Hardly any of it is there with random explanations, 0.40 because "
+         "male texts leave more to find; hardly any of it belongs to the explanations."),
         (0.1, math.nan, math.nan, "0.10 of it is there with random explanations; how much of the "
          "rest belongs to the explanations was not measured."),
         (0.403, math.nan, math.nan, "All of it is there with random explanations, and what the "

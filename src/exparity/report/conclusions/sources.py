@@ -93,6 +93,8 @@ class DividedGap:
         """What random explanations show: a part of the gap, more than all of it, or the reverse."""
         if self.chance <= -_SHOWN:
             return f"Random explanations differ the other way, by {_two_digits(-self.chance)}"
+        if self.chance < _SHOWN:
+            return "Hardly any of it is there with random explanations"
         if self.chance >= self.size + _SHOWN:
             return f"Random explanations differ more, by {_two_digits(self.chance)}"
         if self.chance > self.size:
@@ -110,6 +112,8 @@ class DividedGap:
         if self.explanations <= -_SHOWN:
             by = _two_digits(-self.explanations)
             return f", {room}; explanations make it smaller, by {by}"
+        if self.explanations < _SHOWN:
+            return f", {room}; hardly any of it belongs to the explanations"
         most = "" if self.is_of_explanations else "at most "
         percent = f" ({100 * self.share:.0f} %)" if 0 <= self.share <= 1 else ""
         part = f"{most}{_two_digits(self.explanations)}{percent}"

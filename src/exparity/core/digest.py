@@ -16,7 +16,7 @@ _IMPORT = re.compile(
     re.MULTILINE,
 )
 _NAME = re.compile(r"(\w+)(?: as (\w+))?")
-_SHIPPED = re.compile(rb'shipped\("([^"]+)"\)')
+_SHIPPED = re.compile(rb'\bshipped\("([^"]+)"\)')
 _resolved = cache(Path.resolve)
 
 

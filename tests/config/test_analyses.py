@@ -104,6 +104,47 @@ def test_random_explanations_are_of_texts_that_methods_explain(
     assert settings(found, "negative_control", **cell)["max_examples"] == expected
 
 
+@pytest.mark.parametrize(
+    ("metrics", "overrides", "expected"),
+    [
+        ({"loo_correlation": 4}, [], 4),
+        ({"loo_correlation": 40}, [], 8),
+        ({"loo_correlation": 4, "forward_simulation": None}, [], 8),
+        (
+            {"loo_correlation": 4},
+            [
+                {
+                    "match": {"method": "gradient", "metric": "loo_correlation"},
+                    "metric": {"max_examples": 6},
+                }
+            ],
+            6,
+        ),
+    ],
+)
+def test_a_classifier_is_asked_about_texts_that_are_scored(metrics, overrides, expected):
+    found = experiment(
+        methods={"gradient": {"max_examples": 6}, "uniform_random": {"max_examples": 8}},
+        metrics={metric: {"max_examples": size} for metric, size in metrics.items()},
+        overrides=overrides,
+        seeds=[0],
+    )
+    cell = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 0}
+    foreseen = settings(found, "foresee", **cell)
+    assert foreseen["max_examples"] == expected
+    one_by_one = {"unit": "token", "left_out": 0, "num_masks": 0}
+    assert foreseen["designs"][0] == one_by_one
+
+
+def test_limits_are_searched_where_no_metric_has_a_chance_of_zero():
+    datasets = {"pairs_all": {}}
+    cell = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 0}
+    of_words = {"comprehensiveness": {}, "loo_correlation": {}}
+    assert experiment(metrics=of_words, datasets=datasets).options("removal_limits", cell)["takes"]
+    foreseen = experiment(metrics={**of_words, "forward_simulation": {}}, datasets=datasets)
+    assert not foreseen.grid.analyses["removal_limits"]
+
+
 def test_bias_reads_counterfactual_predictions_where_there_are_some():
     datasets = {"bios": {"paired": False}, "pairs_all": {}}
     found = experiment(datasets=datasets, counterfactuals={"bios": "gender_words"}, seeds=[0, 1])

@@ -90,7 +90,7 @@ def test_removal_from_a_wrapped_model_is_that_from_the_model(wrapped, metric):
             )
             for text in ("I loved this film , it was warm and funny", "the nurse was late")
         ]
-        values.append(exparity.evaluate(classifier, explanations, metric, normalise_over="content"))
+        values.append(exparity.evaluate(classifier, explanations, metric))
     assert values[1] == pytest.approx(values[0], abs=1e-6)
 
 

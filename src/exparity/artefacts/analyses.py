@@ -171,7 +171,7 @@ def metrics_with_limits(experiment: ExperimentView, dataset: str) -> list[str]:
     controls = experiment.config.controls
     searches = controls.reference.enabled
     if searches is None:
-        searches = not experiment.metrics_that_need("foresight", dataset)
+        searches = not experiment.metrics_that_need("zero", dataset)
     if not (searches and controls.random.draws):
         return []
     return experiment.metrics_that_need("removal", dataset)

@@ -124,7 +124,7 @@ def passes_of(experiment: Experiment, stage: str, ids: Ids, tokens: int = TOKENS
         return limits.passes_of(turns, tokens, int(options["draws"]), int(options["stages"]))
     if stage == "foresee":
         designs = experiment.options(stage, ids)["designs"]
-        return sum(Design(**design).draws_of(tokens) + 1 for design in designs)
+        return sum(Design(**design).passes_of(tokens) for design in designs)
     passes = 1
     if "metric" in ids:
         metric = experiment.metrics[ids.metric]

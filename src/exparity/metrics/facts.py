@@ -40,7 +40,8 @@ class MetricFacts(Facts):
         needs: ``attributions`` (scores alone), ``rationale`` (scores of words, and which words
             carry the label), ``counterfactual`` (scores of words, and which words change with the
             group), ``foresight`` (scores, and what the model does when parts of the text are left
-            out, see :mod:`exparity.metrics.foresight`), ``messages`` (the words that explanations
+            out: draws of them if the metric has the option ``left_out``, else one unit at a time;
+            see :mod:`exparity.metrics.foresight`), ``messages`` (the words that explanations
             name, of all texts together), ``probabilities`` (it runs the model) or ``explainer`` (it
             runs the explanation method again).
         stochastic: True if it draws random numbers.

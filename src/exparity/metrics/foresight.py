@@ -31,7 +31,8 @@ class Design(NamedTuple):
 
     Attributes:
         unit: what is left out as one; see :mod:`exparity.explanations.units`.
-        left_out: share of the units that each draw leaves out, in (0, 1).
+        left_out: share of the units that each draw leaves out, in (0, 1); 0 where nothing is drawn
+            and each unit is left out by itself, one after the other.
         num_masks: draws of a text; if 0, 64, and from 33 units on twice as many, 256 at most.
     """
 
@@ -39,14 +40,25 @@ class Design(NamedTuple):
     left_out: float = 0.5
     num_masks: int = 0
 
+    @property
+    def is_one_by_one(self) -> bool:
+        """Whether each unit is left out by itself."""
+        return self.left_out == 0
+
     def draws_of(self, n_units: int) -> int:
         """Return how many draws a text of so many units has."""
+        if self.is_one_by_one:
+            return n_units
         return self.num_masks or min(max(_DRAWS, 2 * n_units), _MOST_DRAWS)
+
+    def passes_of(self, n_units: int) -> int:
+        """Return the passes of a text of so many units: the whole one, and one for each draw."""
+        return self.draws_of(n_units) + 1
 
 
 def design_of(options: Mapping[str, Any]) -> Design:
-    """Return the design that options of a metric ask for."""
-    return Design(options["unit"], options["left_out"], options["num_masks"] or 0)
+    """Return the design that options of a metric ask for; without any, units go one by one."""
+    return Design(options["unit"], options.get("left_out", 0), options.get("num_masks") or 0)
 
 
 class Foresight(NamedTuple):
@@ -56,8 +68,9 @@ class Foresight(NamedTuple):
         left_out: (k, n) True for the units that a draw leaves out; each leaves out equally many.
         falls: (k,) fall from the whole text to what is left in the logit of the explained class
             less the mean of the others', or, of labels that do not exclude each other, in its own.
+            Where units go one by one, in the probability of the class.
         ceiling: correlation of the falls with their best additive prediction, in [−1, 1]; NaN where
-            it is not known.
+            it is not known, or units go one by one.
     """
 
     left_out: BoolArray
@@ -80,6 +93,8 @@ def foresights(batch: MetricBatch, design: Design) -> list[Foresight]:
 
     A text with fewer than :data:`FEWEST_UNITS` units has no draws.
     """
+    if design.is_one_by_one:
+        return _one_by_one(batch)
     sequences: list[IntArray] = []
     owners: list[int] = []
     parts: list[BoolArray] = []
@@ -103,6 +118,20 @@ def foresights(batch: MetricBatch, design: Design) -> list[Foresight]:
         start += len(left_out) + 1
         results.append(Foresight(locked(left_out), locked(falls), ceiling_of(left_out, falls)))
     return results
+
+
+def _one_by_one(batch: MetricBatch) -> list[Foresight]:
+    """Return the fall in the probability of each text's target as each of its units goes."""
+    single_units = [np.eye(len(mask), dtype=bool)[mask] for mask in batch.content_masks]
+    return [
+        Foresight(locked(units[:, mask]), locked(falls.probability), float("nan"))
+        for units, mask, falls in zip(
+            single_units,
+            batch.content_masks,
+            batch.falls_of_sets(single_units, keep=False),
+            strict=True,
+        )
+    ]
 
 
 def ceiling_of(left_out: BoolArray, falls: FloatArray) -> float:

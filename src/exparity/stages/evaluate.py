@@ -330,8 +330,9 @@ class Scoring:
                 "falls": text_falls.probability.tolist(),
                 "falls_log_odds": text_falls.log_odds.tolist(),
             }
-        for row, foresight in zip(rows, foresights or (), strict=bool(foresights)):
-            row |= {"n_units": foresight.left_out.shape[1], "ceiling": foresight.ceiling}
+        if foresights and not design_of(self.metric.options).is_one_by_one:
+            for row, foresight in zip(rows, foresights, strict=True):
+                row |= {"n_units": foresight.left_out.shape[1], "ceiling": foresight.ceiling}
         return rows, dict(notes)
 
 

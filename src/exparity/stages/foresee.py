@@ -32,23 +32,34 @@ if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
 
 _SOURCES = [Path(str(module.__file__)) for module in (foresight, units)]
+_USUAL_UNITS = 20
+"""Units of a text, roughly."""
 Designs = Annotated[Sequence[Mapping[str, Any]], flags.Flag(hidden=True)]
 
 
 def _options(experiment: ExperimentView, ids: Ids) -> dict[str, object] | None:
-    """Take what the metrics of the dataset ask for, and the texts that some method explains."""
+    """Take what the metrics of the dataset ask for, and the texts that they score.
+
+    No more texts are scored than some method explains.
+    """
     metrics = experiment.metrics_that_need("foresight", ids.dataset)
     if not metrics:
         return None
     designs = [
         design_of(experiment.evaluate_options(**ids, metric=metric)["params"]) for metric in metrics
     ]
+    scored = [
+        experiment.evaluate_options(**ids, metric=metric, method=method)["max_examples"]
+        for metric in metrics
+        for method in experiment.methods
+    ]
+    sizes = [experiment.most_explained(ids), None if None in scored else max(scored)]
     return {
         "designs": [design._asdict() for design in dict.fromkeys(designs)],
         "precision": experiment.config.precision,
         "target": experiment.config.target,
         "examples": experiment.config.examples,
-        "max_examples": experiment.most_explained(ids),
+        "max_examples": min((size for size in sizes if size is not None), default=None),
         "digest": source_digest(*_SOURCES),
     }
 
@@ -93,14 +104,16 @@ def foresee_cell(
 
     A row is of one text and one way to draw. ``masks`` are its (k, n) masks of the ``n_units``
     units, row after row, eight to a byte; ``falls`` the k falls in the logit of the ``target`` less
-    the mean of the others'; ``ceiling`` how well an additive explanation could foresee them.
+    the mean of the others', or, where ``left_out`` is 0 and units go one by one, in its
+    probability; ``ceiling`` how well an additive explanation could foresee them.
 
     Args:
         data: the data artefact.
         checkpoint: folder of the classifier.
         predictions: its predictions artefact.
         output: the foresight artefact to write.
-        designs: ways to draw, by ``unit``, ``left_out`` and ``num_masks`` (0 by default).
+        designs: ways to draw, by ``unit``, ``left_out`` (0 for one unit at a time) and
+            ``num_masks`` (0 by default).
         choice: texts to take, and the class of each whose logit falls.
         machine: where and how the model is run.
 
@@ -116,7 +129,7 @@ def foresee_cell(
         files=[data, predictions],
         checkpoint=checkpoint,
         sources=_SOURCES,
-        passes=65 * len(designs),
+        passes=sum(Design(**design).passes_of(_USUAL_UNITS) for design in designs),
         load=partial(load, checkpoint, machine),
         doing="leaving out parts of texts",
         facts={**texts.data.compared, "flags": texts.flags},

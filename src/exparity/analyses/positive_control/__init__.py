@@ -44,7 +44,7 @@ from exparity.types import FloatArray, IntArray
 
 def _job_options(experiment: ExperimentView, ids: Ids, **settings: Any) -> dict[str, object] | None:
     """Return the options of a job; none where no metric leaves out what a control could."""
-    foreseen = experiment.metrics_that_need("foresight", ids.dataset)
+    foreseen = experiment.metrics_that_need("zero", ids.dataset)
     limited = metrics_with_limits(experiment, ids.dataset)
     return dict(settings) if foreseen or limited else None
 
@@ -133,7 +133,11 @@ class _Controls(NamedTuple):
 
 def _controls_by_design(table: pa.Table, places: IntArray, seed: int) -> dict[Design, _Controls]:
     """Return the controls of a training, by how parts of texts are left out."""
-    placed_rows = zip(records(ForesightRow, table), places.tolist(), strict=True)
+    placed_rows = [
+        (row, place)
+        for row, place in zip(records(ForesightRow, table), places.tolist(), strict=True)
+        if not row.design.is_one_by_one
+    ]
     controls = {}
     for design, members in grouped(placed_rows, lambda placed: placed[0].design).items():
         scores = []

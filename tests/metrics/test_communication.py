@@ -71,24 +71,64 @@ def test_the_student_is_a_softmax_regression_of_the_other_folds():
     messages = messages_by_class()
     expected = naive_probabilities(messages)
     values = communication(messages, score="probability")
-    np.testing.assert_allclose(values, expected, rtol=0, atol=2e-4)
+    np.testing.assert_allclose(values, expected, rtol=0, atol=2e-5)
     right = communication(messages)
     assert set(right.tolist()) == {0.0, 1.0}
     assert (right[values > 0.55] == 1).all()
     assert (right[values < 0.3] == 0).all()
 
 
+def guesses_of(messages, folds):
+    """Probabilities of the classes of each text, as metric ``communication`` finds them."""
+    weights = weights_of(messages.groups)
+    return Lessons(presence_of(messages.words), messages.decisions, weights, folds).guesses()
+
+
 @pytest.mark.reference
+@pytest.mark.parametrize("most_common", [512, 5])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_the_student_is_that_of_scikit_learn(classes):
+def test_students_are_those_of_scikit_learn(monkeypatch, classes, most_common):
+    monkeypatch.setattr("exparity.metrics.communication._MOST_COMMON", most_common)
     messages = messages_by_class(classes=classes)
     presence = presence_of(messages.words)
     weights = weights_of(messages.groups)
-    held_out = folds_of(messages.sets, messages.decisions) == 1
-    student = LogisticRegression(C=10.0, tol=1e-6, max_iter=1000)
-    student.fit(presence[~held_out], messages.decisions[~held_out], weights[~held_out])
-    guesses = Lessons(presence, messages.decisions, weights).guesses(held_out)
-    np.testing.assert_allclose(guesses, student.predict_proba(presence[held_out]), atol=1e-7)
+    folds = folds_of(messages.sets, messages.decisions)
+    guesses = guesses_of(messages, folds)
+    for fold in range(5):
+        taught = folds != fold
+        student = LogisticRegression(C=10.0, solver="newton-cholesky", tol=1e-10)
+        student.fit(presence[taught], messages.decisions[taught], weights[taught])
+        expected = student.predict_proba(presence[~taught])
+        np.testing.assert_allclose(guesses[~taught], expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_no_student_guesses_a_class_that_only_the_texts_it_is_asked_about_have(classes):
+    messages = messages_by_class(classes=classes)
+    folds = folds_of(messages.sets, messages.decisions)
+    alike = guesses_of(messages, folds)
+    last = messages.decisions == classes - 1
+    folds[last] = 2
+    guesses = guesses_of(messages, folds)
+    assert (guesses[folds == 2, -1] == 0).all()
+    np.testing.assert_allclose(guesses.sum(axis=1), 1.0)
+    assert np.abs(guesses - alike)[folds != 2].max() > 0.01
+    if classes == 2:
+        assert (guesses[folds == 2, 0] == 1).all()
+        return
+    weights = weights_of(messages.groups)[~last]
+    rest = presence_of(messages.words)[~last], messages.decisions[~last], weights, folds[~last]
+    expected = Lessons(*rest).guesses()[folds[~last] == 2]
+    np.testing.assert_allclose(guesses[(folds == 2) & ~last, :2], expected, rtol=0, atol=1e-5)
+
+
+def test_a_student_is_the_same_beside_others():
+    messages = messages_by_class()
+    folds = folds_of(messages.sets, messages.decisions)
+    together = guesses_of(messages, folds)
+    for fold in range(5):
+        of_two = guesses_of(messages, (folds == fold).astype(int))
+        np.testing.assert_allclose(of_two[folds == fold], together[folds == fold], atol=1e-5)
 
 
 def test_sets_are_never_parted_and_every_fold_has_each_decision():

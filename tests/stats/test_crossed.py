@@ -1,6 +1,7 @@
 """The crossed test: its formulas, what leaves it as it is, degenerate input, and its error rate."""
 
 import dataclasses
+import itertools
 import math
 from functools import partial
 
@@ -20,8 +21,10 @@ from exparity.stats.crossed import (
     crossed_gaps,
     crossed_gaps_of_many,
     crossed_tests,
+    mean_gaps,
 )
 from exparity.stats.samples import GroupedTexts
+from exparity.stats.skill import of_constant
 
 NAN = math.nan
 ORDER = ("m", "f")
@@ -307,3 +310,24 @@ def test_metrics_and_pairs_of_groups_have_the_bits_that_each_has_alone(
                 covariate=covariate[chosen] if with_covariate else None,
             )
             assert repr(test) == repr(alone)
+
+
+@given(scores(n_groups=3, seeds=3), scores(n_groups=3, seeds=3))
+def test_mean_gaps_are_those_of_the_whole_test(columns, others):
+    """Beside each other are rows that are undefined elsewhere, and rows without any gap."""
+    texts = GroupedTexts.of(columns["groups"], columns["order"], columns["pairs"])
+    values = columns["values"]
+    missing = np.where(np.arange(values.shape[1]) % 3 == 0, np.nan, values)
+    more = np.resize(others["values"], values.shape) if others["values"].size else values
+    by_training = np.arange(len(values))[:, None] + np.zeros_like(values)
+    rows = np.array([values, missing, more, np.zeros_like(values), by_training])
+    pairs = [*itertools.combinations(texts.order, 2)]
+    gaps = mean_gaps(dict.fromkeys(pairs, rows), texts)
+    tests = [crossed_gaps(row, texts, DEFAULTS, only="p_mean") for row in rows]
+    expected = [tests[row][pair] for pair in range(len(pairs)) for row in range(len(rows))]
+    for name in ("n_seeds", "mean_a", "mean_b", "d", "p_mean"):
+        np.testing.assert_array_equal(
+            getattr(gaps, name), [getattr(test, name) for test in expected], err_msg=name
+        )
+    are_equal = [of_constant(test) is not test for test in expected]
+    np.testing.assert_array_equal(gaps.are_equal, are_equal)

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from exparity.stats import permutations
 from exparity.stats.crossed import crossed_tests
-from exparity.stats.planted import planted_gaps, spoilt_scores
+from exparity.stats.planted import planted_gaps
 from exparity.stats.samples import GroupedTexts
 
 GROUPS = ["a"] * 80 + ["b"] * 80
@@ -20,7 +21,9 @@ def scores(level_a=0.8, level_b=0.8, n=160, seeds=4):
 
 
 def gaps_of(good, random, texts, **options):
-    return planted_gaps(spoilt_scores(good, random, texts), texts, **options)
+    return planted_gaps(
+        lambda spoilt: np.where(spoilt[None, :, None], random, good), texts, **options
+    )
 
 
 def test_a_worsening_of_each_group_is_found_and_a_tiny_one_is_not():
@@ -76,3 +79,33 @@ def test_matched_sets_and_several_groups():
         ("a", "b"), ("a", "c"), ("b", "c"),
     ]  # fmt: skip
     assert alone[0].p < 0.001
+
+
+def test_a_gap_counts_if_all_scales_show_it():
+    """p is the largest of all scales, and d that of the first."""
+    good, random = scores()
+    little = 0.97 * good + 0.03 * random
+    both = np.array([random, little])
+
+    def on_two_scales(spoilt):
+        return np.where(spoilt[:, None], both[:, None], good)
+
+    def on_scale(number):
+        return lambda spoilt: on_two_scales(spoilt)[[number]]
+
+    options = {"shares": (0.1, 0.5), "draws": 4}
+    together = planted_gaps(on_two_scales, TEXTS, **options)
+    apart = [planted_gaps(on_scale(number), TEXTS, **options) for number in (0, 1)]
+    assert [gap.d for gap in together] == [gap.d for gap in apart[0]]
+    assert [gap.p for gap in together] == [gap.p for gap in apart[1]]
+    assert together[1].p > apart[0][1].p
+
+
+def test_many_groups_are_tested_alike_in_batches(monkeypatch):
+    """Every text is worsened against all other groups alike."""
+    good, random = scores()
+    texts = GroupedTexts.of([f"{i % 5}" for i in range(160)], tuple("01234"), None)
+    at_once = gaps_of(good, random, texts, draws=4)
+    monkeypatch.setattr(permutations, "BATCH_BYTES", 1)
+    assert gaps_of(good, random, texts, draws=4) == at_once
+    assert len(at_once) == 10 * 2 * 3

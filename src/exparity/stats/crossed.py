@@ -7,7 +7,6 @@ of the same texts.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -25,7 +24,7 @@ from exparity.stats.power import detectable_effect
 from exparity.stats.samples import GroupedTexts, set_index
 from exparity.stats.strata import LEAST_SHARE
 from exparity.stats.typical_gap import typical_gap
-from exparity.types import FloatArray, Row
+from exparity.types import BoolArray, FloatArray, IntArray, Row
 
 TRAINING, PROMPT = "training", "prompt"
 """Kinds of run of a cell: another training of the classifier, or another prompt of it."""
@@ -249,6 +248,11 @@ class _Compared(NamedTuple):
     lacks_cells: bool
 
     @property
+    def n_seeds(self) -> int:
+        """Trainings with values of both groups."""
+        return int(self.parts.values[0].shape[-2])
+
+    @property
     def cells(self) -> tuple[object, ...]:
         """What tells whether others are described with these: their cells that are undefined."""
         undefined = [np.isnan(part[0]) for part in self.parts.values]
@@ -304,34 +308,85 @@ def _not_comparable(test: Tested) -> Tested:
     )
 
 
-@np.errstate(all="ignore")
 def _described(compared: Sequence[_Compared]) -> list[DescribedGap[CrossedTest]]:
     """Describe the gaps of all rows of what is undefined in the same cells."""
+    compared_rows = [part for part in compared for _ in part.rows]
+    gaps = _gaps_of(compared)
+    rows = [*_rows(gaps.columns._asdict())]
+    if gaps.estimate is None:
+        return [part.gap(row) for part, row in zip(compared_rows, rows, strict=True)]
+    described = zip(rows, map(Estimate, *gaps.estimate), gaps.are_constant.tolist(), strict=True)
+    return [
+        part.gap(row, row_estimate, is_constant=is_constant)
+        for part, (row, row_estimate, is_constant) in zip(compared_rows, described, strict=True)
+    ]
+
+
+class _Columns(NamedTuple):
+    """What is known of (k,) gaps without a test; see :class:`CrossedTest`."""
+
+    n_seeds: IntArray
+    n_sets: IntArray
+    n_a: IntArray
+    n_b: IntArray
+    seeds_above: IntArray
+    seeds_below: IntArray
+    mean_a: FloatArray
+    mean_b: FloatArray
+    estimate: FloatArray
+    pooled_sd: FloatArray
+    d: FloatArray
+
+
+class _Gaps(NamedTuple):
+    """(k,) gaps of as many trainings that are described, and not tested yet.
+
+    Attributes:
+        columns: what is known without a test.
+        estimate: of the mean gaps; None without trainings.
+        are_constant: (k,) whether all values of a gap are equal.
+    """
+
+    columns: _Columns
+    estimate: Estimate | None
+    are_constant: BoolArray
+
+
+@np.errstate(all="ignore")
+def _gaps_of(compared: Sequence[_Compared]) -> _Gaps:
+    """Describe the gaps of all rows of what is undefined in the same cells, in columns."""
     are_sets = compared[0].parts.are_sets
     a = _joined([part.parts.values[0] for part in compared])
     b = _joined([part.parts.values[1] for part in compared])
-    _, n_seeds, n_a = a.shape
-    sizes = {"n_seeds": n_seeds, "n_sets": n_a * are_sets, "n_a": n_a, "n_b": b.shape[-1]}
-    compared_rows = [part for part in compared for _ in part.rows]
+    n_gaps, n_seeds, n_a = a.shape
+    columns = _Columns(
+        n_seeds=np.full(n_gaps, n_seeds),
+        n_sets=np.full(n_gaps, n_a * are_sets),
+        n_a=np.full(n_gaps, n_a),
+        n_b=np.full(n_gaps, b.shape[-1]),
+        seeds_above=np.zeros(n_gaps, dtype=np.int64),
+        seeds_below=np.zeros(n_gaps, dtype=np.int64),
+        mean_a=np.full(n_gaps, np.nan),
+        mean_b=np.full(n_gaps, np.nan),
+        estimate=np.full(n_gaps, np.nan),
+        pooled_sd=np.full(n_gaps, np.nan),
+        d=np.full(n_gaps, np.nan),
+    )
     if not n_seeds:
-        return [part.gap(sizes) for part in compared_rows]
+        return _Gaps(columns, None, np.zeros(n_gaps, dtype=bool))
     estimate, sd = _estimated(a, b, paired=are_sets)
+    columns = columns._replace(
+        seeds_above=(estimate.gaps > 0).sum(axis=-1),
+        seeds_below=(estimate.gaps < 0).sum(axis=-1),
+        mean_a=np.nanmean(a, axis=(-2, -1)),
+        mean_b=np.nanmean(b, axis=(-2, -1)),
+        estimate=estimate.gap,
+        pooled_sd=sd,
+        d=np.divide(estimate.gap, sd),
+    )
     values = np.concatenate([a, b], axis=-1)
     are_constant = np.nanmax(values, axis=(-2, -1)) == np.nanmin(values, axis=(-2, -1))
-    columns = {
-        "seeds_above": (estimate.gaps > 0).sum(axis=-1),
-        "seeds_below": (estimate.gaps < 0).sum(axis=-1),
-        "mean_a": np.nanmean(a, axis=(-2, -1)),
-        "mean_b": np.nanmean(b, axis=(-2, -1)),
-        "estimate": estimate.gap,
-        "pooled_sd": sd,
-        "d": np.divide(estimate.gap, sd),
-    }
-    rows = zip(_rows(columns), map(Estimate, *estimate), are_constant.tolist(), strict=True)
-    return [
-        part.gap({**sizes, **row}, row_estimate, is_constant=is_constant)
-        for part, (row, row_estimate, is_constant) in zip(compared_rows, rows, strict=True)
-    ]
+    return _Gaps(columns, estimate, are_constant)
 
 
 def _joined(parts: Sequence[FloatArray]) -> FloatArray:
@@ -385,49 +440,158 @@ def with_tests(
     gaps: Sequence[DescribedGap[Tested]], settings: Statistics, *, only: Only | None = None
 ) -> list[Tested]:
     """Test gaps that are described, each as it is tested alone."""
-    reasons = [_untested(gap) for gap in gaps]
+    flags = _flags_by_spread(
+        np.array([_variances(gap.estimate) for gap in gaps]).reshape(-1, 2),
+        np.array([gap.test.pooled_sd for gap in gaps]),
+        np.array([gap.test.estimate for gap in gaps]),
+        np.array([min(gap.test.n_a, gap.test.n_b) for gap in gaps]),
+        np.array([gap.is_constant for gap in gaps], dtype=bool),
+    )
     tested = [
         (gap.estimate, gap.test.pooled_sd)
-        for gap, reason in zip(gaps, reasons, strict=True)
-        if gap.estimate is not None and not reason
+        for gap, flag in zip(gaps, flags, strict=True)
+        if gap.estimate is not None and flag not in _UNTESTED
     ]
     gap_test = iter(gap_tests(tested, settings, only=only))
     return [
-        _flagged(gap, replace(gap.test, flags=[reason]))
-        if reason
-        else _flagged(gap, _with_test(gap, next(gap_test), settings))
-        for gap, reason in zip(gaps, reasons, strict=True)
+        _flagged(gap, replace(gap.test, flags=[flag]))
+        if flag in _UNTESTED
+        else _flagged(gap, _with_test(gap, flag, next(gap_test), settings))
+        for gap, flag in zip(gaps, flags, strict=True)
     ]
 
 
-def _untested(gap: DescribedGap[Tested]) -> str:
-    """Return the flag of a gap that says why nothing is tested; empty where something is."""
-    if gap.estimate is None or min(gap.test.n_a, gap.test.n_b) < 2:
-        return "too_few"
-    if _varies(gap.estimate) and gap.test.pooled_sd > 0:
-        return ""
-    if gap.is_constant:
-        return "constant"
-    return "no_variance" if _varies(gap.estimate) or gap.test.estimate else ""
+_UNTESTED = {"too_few", "constant", "no_variance"}
+"""Flags of gaps that are not tested."""
 
 
-def _varies(estimate: Estimate) -> bool:
-    """Return whether gaps vary between trainings or texts."""
-    variances = float(estimate.v_seeds), float(estimate.v_texts)
-    return sum(variance for variance in variances if not math.isnan(variance)) > 0
+def _variances(estimate: Estimate | None) -> tuple[float, float]:
+    """Return what of the variance of a gap is from trainings and from texts."""
+    if estimate is None:
+        return np.nan, np.nan
+    return float(estimate.v_seeds), float(estimate.v_texts)
 
 
-def _with_test(gap: DescribedGap[Tested], gap_test: GapTest, settings: Statistics) -> Tested:
+def _flags_by_spread(
+    variances: FloatArray,
+    pooled_sd: FloatArray,
+    estimate: FloatArray,
+    n_least: IntArray,
+    are_constant: BoolArray,
+) -> list[str]:
+    """Return a flag of each of k gaps by how its values spread; those of ``_UNTESTED`` say why.
+
+    Args:
+        variances: (k, 2) of the mean gap, from trainings and from texts.
+        pooled_sd: (k,) standard deviations within groups.
+        estimate: (k,) mean gaps.
+        n_least: (k,) texts of the smaller group.
+        are_constant: (k,) whether all values are equal.
+    """
+    varies = np.nansum(variances, axis=1) > 0
+    cases = {
+        "too_few": n_least < 2,
+        "": varies & (pooled_sd > 0),
+        "constant": are_constant,
+        "no_variance": varies | (estimate != 0),
+    }
+    flags: list[str] = np.select([*cases.values()], [*cases], "no_differences").tolist()
+    return flags
+
+
+class MeanGaps(NamedTuple):
+    """Mean gaps between two groups and their tests, (k,) each; see :class:`CrossedTest`.
+
+    Attributes:
+        n_seeds: trainings with values of both groups.
+        mean_a, mean_b: mean of each group.
+        d: mean gap in units of the standard deviation within groups.
+        p_mean: of "the mean gap is zero"; NaN where it is not tested.
+        are_equal: whether both groups have one mean, from which no value of a training differs.
+    """
+
+    n_seeds: IntArray
+    mean_a: FloatArray
+    mean_b: FloatArray
+    d: FloatArray
+    p_mean: FloatArray
+    are_equal: BoolArray
+
+
+def mean_gaps(values: Mapping[tuple[str, str], FloatArray], texts: GroupedTexts) -> MeanGaps:
+    """Test nothing but the mean gaps between two groups, each as :func:`with_tests` does.
+
+    A gap has no object of its own, which takes longer to make than its test.
+
+    Args:
+        values: (r, s, n) values of the texts, by pair of groups.
+        texts: groups and matched sets of the n texts.
+
+    Returns:
+        The gaps of each pair by its rows.
+    """
+    placed: list[tuple[IntArray, _Compared]] = []
+    n_gaps = 0
+    for pair, rows in values.items():
+        parts = _compared(rows, texts, pair, None)
+        placed += [(n_gaps + np.array(part.rows), part) for part in parts]
+        n_gaps += len(rows)
+    p_mean = np.full(n_gaps, np.nan)
+    tests = MeanGaps(
+        n_seeds=np.zeros(n_gaps, dtype=np.int64),
+        mean_a=p_mean.copy(),
+        mean_b=p_mean.copy(),
+        d=p_mean.copy(),
+        p_mean=p_mean,
+        are_equal=np.zeros(n_gaps, dtype=bool),
+    )
+    for n_seeds, alike in grouped(placed, lambda part: part[1].n_seeds).items():
+        if n_seeds:
+            blocks = grouped(alike, lambda part: part[1].cells).values()
+            places = np.concatenate([rows for block in blocks for rows, _ in block])
+            gaps = [_gaps_of([part for _, part in block]) for block in blocks]
+            for column, some in zip(tests, _tested_means(gaps), strict=True):
+                column[places] = some
+    return tests
+
+
+def _tested_means(blocks: Sequence[_Gaps]) -> MeanGaps:
+    """Test the mean gaps of all blocks, which are of as many trainings."""
+    columns = _Columns(*map(np.concatenate, zip(*(gaps.columns for gaps in blocks), strict=True)))
+    estimates = [gaps.estimate for gaps in blocks if gaps.estimate is not None]
+    estimate = Estimate(*map(np.concatenate, zip(*estimates, strict=True)))
+    flags = _flags_by_spread(
+        np.stack([estimate.v_seeds, estimate.v_texts], axis=1),
+        columns.pooled_sd,
+        columns.estimate,
+        np.minimum(columns.n_a, columns.n_b),
+        np.concatenate([gaps.are_constant for gaps in blocks]),
+    )
+    is_tested = ~np.isin(flags, [*_UNTESTED])
+    tested = Estimate(*(part[is_tested] for part in estimate))
+    p_mean = np.full(len(flags), np.nan)
+    p_mean[is_tested] = typical_gap(tested).p_mean
+    is_level = np.isin(flags, ["constant", "no_differences"])
+    return MeanGaps(
+        columns.n_seeds,
+        columns.mean_a,
+        columns.mean_b,
+        columns.d,
+        p_mean,
+        is_level & (columns.pooled_sd == 0) & (columns.estimate == 0),
+    )
+
+
+def _with_test(
+    gap: DescribedGap[Tested], flag: str, gap_test: GapTest, settings: Statistics
+) -> Tested:
     """Return a described gap with its test, and what is to be known of it."""
-    flags = []
-    test = gap.test
-    if not (gap.estimate and _varies(gap.estimate) and test.pooled_sd > 0):
-        flags.append("no_differences")
-    elif test.n_seeds < 2:
+    flags = [flag] if flag else []
+    if not flags and gap.test.n_seeds < 2:
         flags.append("one_training")
     if gap_test.p_large <= settings.alpha and not gap_test.p_large_others <= settings.alpha:
         flags.append("driven_by_one_training")
-    return replace(test, **vars(gap_test), flags=flags)
+    return replace(gap.test, **vars(gap_test), flags=flags)
 
 
 def _flagged(gap: DescribedGap[Tested], test: Tested) -> Tested:

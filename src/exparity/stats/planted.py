@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 
 from exparity.core.seeding import generator
-from exparity.core.settings import DEFAULTS
-from exparity.stats.crossed import CrossedTest, described_gaps, with_tests
+from exparity.stats.crossed import MeanGaps, mean_gaps
 from exparity.stats.permutations import batches
 from exparity.stats.power import DETECTED
 from exparity.stats.samples import GroupedTexts
+from exparity.stats.skill import p_mean_on_all_scales
 from exparity.types import BoolArray, FloatArray
 
-SpoiltTests = Callable[[BoolArray, tuple[str, str]], list[CrossedTest]]
-"""Tests of the gap between two groups where some of the explanations are random ones, in each row
-of (r, n)."""
+SpoiltScores = Callable[[BoolArray], FloatArray]
+"""(c, r, s, n) scores on c scales where some of the explanations are random, in each row of (r, n);
+those of a group do not depend on what is random in others."""
 SHARES = (0.1, 0.3, 0.5)
 """Shares of a group's explanations that are replaced by random ones."""
 DRAWS = 20
 """Ways to choose the explanations that are replaced."""
-_BYTES_OF_TEXT = 1_000  # of the scores of a text in ten trainings, and of what is made of them
+_BYTES_OF_SCORE = 100  # of a text in one training, and of what is made of it
+_BYTES_OF_TEST = 4_000  # of the nodes of its integral
 
 
 @dataclass(frozen=True)
@@ -54,26 +55,8 @@ class PlantedGap:
     p: float = np.nan
 
 
-def spoilt_scores(good: FloatArray, random: FloatArray, texts: GroupedTexts) -> SpoiltTests:
-    """Return the tests of the mean gap in scores.
-
-    Args:
-        good: (s, n) scores of good explanations, NaN where undefined.
-        random: (s, n) scores of random explanations of the same texts.
-        texts: groups and matched sets of the n texts.
-    """
-
-    def tested(spoilt: BoolArray, pair: tuple[str, str]) -> list[CrossedTest]:
-        chosen = texts.in_group(pair[0]) | texts.in_group(pair[1])
-        scores = np.where(spoilt[:, None, chosen], random[:, chosen], good[:, chosen])
-        gaps = described_gaps({pair: scores}, texts.among(pair))
-        return with_tests(gaps, DEFAULTS, only="p_mean")
-
-    return tested
-
-
 def planted_gaps(
-    test: SpoiltTests,
+    spoilt_scores: SpoiltScores,
     texts: GroupedTexts,
     *,
     shares: Sequence[float] = SHARES,
@@ -81,60 +64,80 @@ def planted_gaps(
 ) -> list[PlantedGap]:
     """Test worsenings of each group against each other group, as the scores of methods are tested.
 
-    Texts are chosen at random, the same in all trainings, as a method fails that cannot explain
-    some texts.
+    Texts are chosen at random, the same in all trainings and against all groups, as a method fails
+    that cannot explain some texts. A gap counts if all scales show it.
 
     Args:
-        test: of the gap where some explanations are random.
+        spoilt_scores: scores where some explanations are random.
         texts: groups and matched sets of the n texts.
         shares: shares of a group's explanations that become random.
         draws: ways to choose them.
     """
-    planted = []
-    for pair in combinations(texts.order, 2):
-        worsenings = [*product(pair, shares)]
-        spoilt = [np.zeros(len(texts), dtype=bool)]
-        for worse, share in worsenings:
-            spoilt += [_spoilt(texts, pair, worse, share, draw) for draw in range(draws)]
-        tests = [
-            tested
-            for batch in batches(len(spoilt), _BYTES_OF_TEXT * len(texts))
-            for tested in test(np.array(spoilt[batch]), pair)
-        ]
-        for place, (worse, share) in enumerate(worsenings):
-            drawn = tests[1 + place * draws : 1 + (place + 1) * draws]
-            planted.append(_summed_up(tests[0], drawn, worse, share))
-    return planted
+    pairs = [*combinations(texts.order, 2)]
+    good = spoilt_scores(np.zeros((1, len(texts)), dtype=bool))
+    control = _tested(dict.fromkeys(pairs, good), texts)
+    spoilt = np.array([_spoilt(texts, share, draw) for share in shares for draw in range(draws)])
+    n_tests = 2 * len(pairs) * len(good)
+    n_scores = 2 * (len(texts.order) - 1) * good.size
+    tests = []
+    for batch in batches(len(spoilt), _BYTES_OF_TEST * n_tests + _BYTES_OF_SCORE * n_scores):
+        scores = spoilt_scores(spoilt[batch])
+        worse = {name: np.where(texts.in_group(name), scores, good) for name in texts.order}
+        rows = {pair: np.concatenate([worse[name] for name in pair], axis=1) for pair in pairs}
+        tests.append(_tested(rows, texts))
+    d = _by_draw([gaps.d for gaps in tests], len(shares))
+    p_mean = _by_draw([gaps.p_mean for gaps in tests], len(shares))
+    favours_other = np.sign(d) == np.array([-1, 1])[:, None, None]
+    p = np.where(np.isnan(p_mean) | favours_other, p_mean, 1.0)
+    median_d = np.median(d, axis=-1)
+    most_p = np.quantile(p, DETECTED, axis=-1, method="higher")
+    return [
+        PlantedGap(
+            *pairs[pair],
+            pairs[pair][worse],
+            shares[share],
+            n_seeds=int(control.n_seeds[pair, 0]),
+            mean_a=float(control.mean_a[pair, 0]),
+            mean_b=float(control.mean_b[pair, 0]),
+            control_p=float(control.p_mean[pair, 0]),
+            d=float(median_d[pair, worse, share]),
+            p=float(most_p[pair, worse, share]),
+        )
+        for pair, worse, share in np.ndindex(median_d.shape)
+    ]
 
 
-def _spoilt(
-    texts: GroupedTexts, pair: tuple[str, str], worse: str, share: float, draw: int
-) -> BoolArray:
-    """Draw which (n,) explanations are random: a share of those of the group that is worse."""
-    rng = generator(0, "planted", *pair, worse, str(share), draw)
-    places = np.flatnonzero(texts.in_group(worse))
-    spoilt = np.zeros(len(texts), dtype=bool)
-    spoilt[rng.choice(places, round(share * len(places)), replace=False)] = True
-    return spoilt
+def _by_draw(batches_of_tests: Sequence[FloatArray], n_shares: int) -> FloatArray:
+    """Return (pairs, 2, shares, draws) of batches of (pairs, 2 r), the first group worse first."""
+    n_pairs = len(batches_of_tests[0])
+    by_group = [part.reshape(n_pairs, 2, -1) for part in batches_of_tests]
+    return np.concatenate(by_group, axis=-1).reshape(n_pairs, 2, n_shares, -1)
 
 
-def _summed_up(
-    control: CrossedTest, tests: Sequence[CrossedTest], worse: str, share: float
-) -> PlantedGap:
-    """Return what most draws show; NaN where nothing is tested."""
-    sign = -1 if worse == control.group_a else 1
-    d = np.array([test.d for test in tests])
-    p = np.array([test.p_mean for test in tests])
-    p = np.where(np.isnan(p), p, np.where(np.sign(d) == sign, p, 1.0))
-    return PlantedGap(
-        control.group_a,
-        control.group_b,
-        worse,
-        share,
-        n_seeds=control.n_seeds,
-        mean_a=control.mean_a,
-        mean_b=control.mean_b,
-        control_p=control.p_mean,
-        d=float(np.median(d)),
-        p=float(np.quantile(p, DETECTED, method="higher")),
+def _tested(scores: Mapping[tuple[str, str], FloatArray], texts: GroupedTexts) -> MeanGaps:
+    """Test gaps on all scales by (c, r, s, n) scores of each pair of groups: (pairs, r) tests."""
+    rows = {pair: part.reshape(-1, *part.shape[2:]) for pair, part in scores.items()}
+    gaps = mean_gaps(rows, texts)
+    first, *_ = scores.values()
+    by_scale = len(scores), len(first), -1
+    are_equal = gaps.are_equal.reshape(by_scale)
+    d = np.where(are_equal, 0.0, gaps.d.reshape(by_scale))
+    p_mean = np.where(are_equal, 1.0, gaps.p_mean.reshape(by_scale))
+    return MeanGaps(
+        n_seeds=gaps.n_seeds.reshape(by_scale)[:, 0],
+        mean_a=gaps.mean_a.reshape(by_scale)[:, 0],
+        mean_b=gaps.mean_b.reshape(by_scale)[:, 0],
+        d=d[:, 0],
+        p_mean=p_mean_on_all_scales(d.swapaxes(0, 1), p_mean.swapaxes(0, 1)),
+        are_equal=np.asarray(are_equal.all(axis=1)),
     )
+
+
+def _spoilt(texts: GroupedTexts, share: float, draw: int) -> BoolArray:
+    """Draw which (n,) explanations are random: a share of those of each group."""
+    spoilt = np.zeros(len(texts), dtype=bool)
+    for group in texts.order:
+        rng = generator(0, "planted", *texts.order, group, str(share), draw)
+        places = np.flatnonzero(texts.in_group(group))
+        spoilt[rng.choice(places, round(share * len(places)), replace=False)] = True
+    return spoilt

@@ -286,6 +286,19 @@ def tell_nothing(rooms: Mapping[Scale, tuple[float, float]]) -> list[Scale]:
     return silent
 
 
+def p_mean_on_all_scales(estimates: FloatArray, p_means: FloatArray) -> FloatArray:
+    """Return the (...) p-values of mean gaps on all scales; see :func:`on_all_scales`.
+
+    Args:
+        estimates: (c, ...) what is tested on each scale, that which is shown first.
+        p_means: (c, ...) p-values of its mean.
+    """
+    signs = np.sign(estimates)
+    agree = (signs[1:] == signs[0]).all(axis=0)
+    largest = np.where(np.isnan(p_means), 1.0, p_means).max(axis=0)
+    return np.where(np.isnan(p_means[0]), np.nan, np.where(agree, largest, 1.0))
+
+
 def on_all_scales(
     tests: Mapping[Scale, Test], *, estimate: str = "d", claims_means: bool = True
 ) -> tuple[Test, ScaleTests]:
@@ -302,7 +315,6 @@ def on_all_scales(
     """
     on_each_scale = list(tests.values())
     shown, *_ = on_each_scale
-    agree = len({np.sign(getattr(test, estimate)) for test in on_each_scale}) == 1
     sized = [test for scale, test in tests.items() if scale != _NO_SIZE]
     sized = sized if len(sized) > 1 else on_each_scale
 
@@ -319,10 +331,11 @@ def on_all_scales(
     flags: list[str] = [flag for flag in shown.flags if flag != "driven_by_one_training"]
     if any("driven_by_one_training" in test.flags for test in on_each_scale):
         flags.append("driven_by_one_training")
-    p_mean = largest("p_mean", on_each_scale) if agree or math.isnan(shown.p_mean) else 1.0
+    estimates = np.array([getattr(test, estimate) for test in on_each_scale])
+    p_means = np.array([test.p_mean for test in on_each_scale])
     on_all = replace(
         shown,
-        p_mean=p_mean,
+        p_mean=float(p_mean_on_all_scales(estimates, p_means)),
         p_large=largest("p_large", on_each_scale),
         p_large_others=largest("p_large_others", on_each_scale),
         p_cross=largest("p_cross", on_each_scale),

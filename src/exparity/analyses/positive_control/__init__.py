@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,9 +38,9 @@ from exparity.metrics.foresight import (
 from exparity.quantities.classifiers import read_classifiers
 from exparity.quantities.foresights import ForesightRow
 from exparity.quantities.inputs import model_of, read_all
-from exparity.stats.planted import PlantedGap, planted_gaps, spoilt_scores
+from exparity.stats.planted import PlantedGap, planted_gaps
 from exparity.stats.samples import GroupedTexts
-from exparity.types import FloatArray, IntArray
+from exparity.types import BoolArray, FloatArray, IntArray
 
 
 def _job_options(experiment: ExperimentView, ids: Ids, **settings: Any) -> dict[str, object] | None:
@@ -119,8 +120,13 @@ def _foresight_rows(foresight: Sequence[Path], left_out: Collection[int]) -> Ite
     for design, trainings in by_design.items():
         good = np.array([laid(controls.good, controls.places, size) for controls in trainings])
         random = np.array([laid(controls.random, controls.places, size) for controls in trainings])
-        for gap in planted_gaps(spoilt_scores(good, random, texts), texts):
+        for gap in planted_gaps(partial(_spoilt_scores, good, random), texts):
             yield {"witness": FORESIGHT, **design._asdict(), **asdict(gap)}
+
+
+def _spoilt_scores(good: FloatArray, random: FloatArray, spoilt: BoolArray) -> FloatArray:
+    """Return (1, r, s, n) scores on their scale where some of the explanations are random."""
+    return np.where(spoilt[None, :, None], random, good)
 
 
 class _Controls(NamedTuple):

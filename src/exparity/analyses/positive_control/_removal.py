@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,13 +14,11 @@ import pyarrow.compute as pc
 
 from exparity.artefacts.columns import KEY, Examples, Row
 from exparity.core.seeding import generator
-from exparity.core.settings import DEFAULTS
 from exparity.explanations.units import Unit
 from exparity.quantities.inputs import model_of, require_same_cell
 from exparity.quantities.limits import Direction, RemovalLimits, Training, direction_of
 from exparity.quantities.skill import first_order
-from exparity.stats.crossed import CrossedTest, described_gaps, with_tests
-from exparity.stats.planted import SpoiltTests, planted_gaps
+from exparity.stats.planted import planted_gaps
 from exparity.stats.samples import GroupedTexts
 from exparity.stats.skill import (
     LEAST_ROOM,
@@ -27,10 +26,8 @@ from exparity.stats.skill import (
     Limits,
     Scale,
     linearised,
-    of_constant,
-    on_all_scales,
 )
-from exparity.types import BoolArray, Falls, FloatArray
+from exparity.types import BoolArray, Falls, FloatArray, IntArray
 
 FAILURES = 0.3
 """Share of good explanations that are random, others in each training."""
@@ -60,19 +57,16 @@ class _Controls:
     random: Mapping[Scale, FloatArray]
     fails: BoolArray
 
-    def skill(
-        self, spoilt: BoolArray, scale: Scale, chosen: BoolArray, groups: Sequence[str]
-    ) -> FloatArray:
-        """Return (r, m) values of skill where some of the good explanations are random, by row.
+    def skill(self, spoilt: BoolArray, scale: Scale, groups: IntArray) -> FloatArray:
+        """Return (r, n) values of skill where some of the good explanations are random, by row.
 
         Args:
-            spoilt: (r, m) which explanations are random.
+            spoilt: (r, n) which explanations are random.
             scale: on which their falls are counted.
-            chosen: (n,) which m of the texts they are of.
-            groups: (m,) the groups of these.
+            groups: (n,) number of the group of each text.
         """
-        is_random = (spoilt | self.fails[chosen])[..., None]
-        steps = np.where(is_random, self.random[scale][chosen], self.reference[scale][chosen])
+        is_random = (spoilt | self.fails)[..., None]
+        steps = np.where(is_random, self.random[scale], self.reference[scale])
         least_room = LEAST_ROOM if scale == SCALES[0] else 0.0
         return linearised(steps[..., 0], steps[..., 1], groups, least_room=least_room)
 
@@ -110,7 +104,7 @@ def removal_rows(removal_limits: Sequence[Path], left_out: Collection[int]) -> I
             _laid(steps_by_text, examples.ids, _failures(texts, removal, number))
             for number, steps_by_text in enumerate(by_training)
         ]
-        for gap in planted_gaps(_tests_of_skill(controls, texts), texts):
+        for gap in planted_gaps(partial(_skills, controls, texts.codes), texts):
             yield {**removal._asdict(), **_NO_DESIGN, **asdict(gap)}
 
 
@@ -180,21 +174,11 @@ def _laid(steps: Mapping[str, _Steps], ids: Sequence[str], fails: BoolArray) -> 
     )
 
 
-def _tests_of_skill(controls: Sequence[_Controls], texts: GroupedTexts) -> SpoiltTests:
-    """Return the tests of the mean gap in skill, on all scales."""
-
-    def tested(spoilt: BoolArray, pair: tuple[str, str]) -> list[CrossedTest]:
-        chosen = texts.in_group(pair[0]) | texts.in_group(pair[1])
-        among = texts.among(pair)
-        groups = [pair[code] for code in among.codes]
-        tests = []
-        for scale in SCALES:
-            skills = [
-                training.skill(spoilt[:, chosen], scale, chosen, groups) for training in controls
-            ]
-            gaps = described_gaps({pair: np.stack(skills, axis=1)}, among)
-            tests.append(map(of_constant, with_tests(gaps, DEFAULTS, only="p_mean")))
-        by_scale = (dict(zip(SCALES, row, strict=True)) for row in zip(*tests, strict=True))
-        return [on_all_scales(scales)[0] for scales in by_scale]
-
-    return tested
+def _skills(controls: Sequence[_Controls], groups: IntArray, spoilt: BoolArray) -> FloatArray:
+    """Return (c, r, s, n) skills on all scales where some of the explanations are random."""
+    return np.array(
+        [
+            np.stack([training.skill(spoilt, scale, groups) for training in controls], axis=1)
+            for scale in SCALES
+        ]
+    )

@@ -228,7 +228,7 @@ def workflow_seconds(
         run_workflow(root, "--until", "finetune")  # loading a model does not count
         whole = seconds_of_run(root)
         planning = seconds_of_run(root)
-        jobs = dict.fromkeys(("explain", "evaluate"), 0.0)
+        jobs = dict.fromkeys(("explain", "foresee", "evaluate"), 0.0)
         for job in read_finished(root / "results"):
             if job.stage in jobs:
                 jobs[job.stage] += job.cpu_seconds or 0

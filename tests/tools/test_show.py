@@ -52,7 +52,7 @@ class TestPlainText:
         verdicts = read_results(results, "verdicts")
         excess = verdicts[verdicts["quantity"] == "excess"]
         scores = verdicts[verdicts["quantity"] == "score"].set_index([*IDS])["d"]
-        heads = [line for line in lines if "  gap (Cohen’s d) of male − female" in line]
+        heads = [line for line in lines if "  gap (Cohen's d) of male − female" in line]
         assert [head.split()[0] for head in heads] == ["data_0", "data_1"]
         cells = [line.split() for line in lines]
         for row in excess.to_dict("records"):
@@ -83,7 +83,7 @@ class TestPlainText:
         assert [line[:2] for line in lines[1:6]] == ["1.", "2.", "3.", "4.", "5."]
         assert lines[1].startswith("1. Does the classifier work for everybody? On ")
         assert "With --cells, the verdict of each comparison is printed." in lines
-        assert not any("  gap (Cohen’s d) of male − female" in line for line in lines)
+        assert not any("  gap (Cohen's d) of male − female" in line for line in lines)
         assert lines[1:6] == shown(results, cells=True)[1:6]
 
     def test_ids_choose_what_is_shown(self, results, shown):
@@ -150,7 +150,7 @@ class TestTerminal:
             said = [tile.size, tile.sentence, certainty([row], 0.2)]
             said += [line for line in printed([row], 200).splitlines() if " − " in line]
             for words in filter(None, said):
-                assert not re.search(r"\b[dR]\b", words.replace("Cohen’s d", ""))
+                assert not re.search(r"\b[dR]\b", words.replace("Cohen's d", ""))
 
     def test_methods_whose_gap_is_one_of_certainty_alone_are_named(self):
         verdicts = {"x": "different", "y": "undecided", "z": "equivalent"}

@@ -67,7 +67,7 @@ def test_beside_others_and_alone(finished, capsys):
     assert figures - {".snakemake_timestamp"} == {"distributions", "roc"}
 
     title = "own  no groups: mean score and its interval"
-    assert re.search(r"pairs_all  gap .Cohen’s d. of male − female", both)
+    assert re.search(r"pairs_all  gap .Cohen's d. of male − female", both)
     assert title in both
     assert title in filtered
     assert "pairs_all" not in filtered

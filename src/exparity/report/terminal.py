@@ -75,7 +75,7 @@ def verdicts_of(
     for (dataset, a, b), members in by_pair(judged).items():
         yield ""
         sure = certainty(members, threshold)
-        yield plain_text(f"{dataset}  gap (Cohen’s d) of {a} − {b}{'; ' * bool(sure)}{sure}")
+        yield plain_text(f"{dataset}  gap (Cohen's d) of {a} − {b}{'; ' * bool(sure)}{sure}")
         lines = [_cell_line(row, cells[_CELL_OF(row)]) for row in members]
         heads = (*_KINDS[1:], *reversed(STANDING), f"R, {coverage(confidence)}", "verdict")
         yield table_of(heads, lines)

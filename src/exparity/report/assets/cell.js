@@ -18,22 +18,22 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, coverage })
     const sentences = tested.map((quantity) => {
       const sentence = cells[`${quantity}.sentence`][i];
       const numbers = [
-        sentence.includes("d = ") ? "" : `Cohen’s d = ${number.signed(cells[`${quantity}.d`][i])}`,
+        sentence.includes("d = ") ? "" : `Cohen's d = ${number.signed(cells[`${quantity}.d`][i])}`,
         testedBy(quantity, "p_mean", "a zero mean gap"), testedBy(quantity, "p_large", `R ≤ ${threshold}`), testedBy(quantity, "p_small", `R ≥ ${threshold}`),
-        `by Holm’s correction ${cells[`${quantity}.verdict_strict`][i]}`,
+        `by Holm's correction ${cells[`${quantity}.verdict_strict`][i]}`,
       ].filter(Boolean).join("; ");
       return make("li", null, `${named[quantity]}: `, make("strong", null, cells[`${quantity}.verdict`][i]), `. ${sentence} ${numbers}.`);
     });
     const significant = views.published[i].text;
     const sentence = [
       `${significant} of ${rows.length} ${rows.length === 1 ? "training differs" : "trainings differ"} (Mann–Whitney, p ≤ ${alpha}, uncorrected). `,
-      `Mean Cohen’s d is ${number.signed(cells.mean_d[i])}${cells.both_signs[i] ? ", with seeds of opposite sign" : ""}; ${metric.preference ? `${metric.preference} values are better` : "neither end is better"}.`,
+      `Mean Cohen's d is ${number.signed(cells.mean_d[i])}${cells.both_signs[i] ? ", with seeds of opposite sign" : ""}; ${metric.preference ? `${metric.preference} values are better` : "neither end is better"}.`,
     ];
     const columns = [
       ["Seed", (t) => String(tests.seed[t])],
       [`n ${table.a}`, get("n_a")], [`n ${table.b}`, get("n_b")],
       [`mean ${table.a}`, same("mean_a")], [`mean ${table.b}`, same("mean_b")],
-      ["Cohen’s d", (t) => number.signed(tests.cohens_d[t], 3)],
+      ["Cohen's d", (t) => number.signed(tests.cohens_d[t], 3)],
       [`${coverage} interval`, interval(tests)],
       ["p Mann–Whitney", get("p")], ["p signed-rank", get("wilcoxon_p")],
       ["p Kruskal–Wallis", get("omnibus_p")], ["p Friedman", get("friedman_p")],
@@ -44,7 +44,7 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, coverage })
     const overRandom = [
       ["Seed", (t) => String(tests.seed[t])],
       ["p Mann–Whitney", (t) => number.text(excess.p[t])], ["p signed-rank", (t) => number.text(excess.wilcoxon_p[t])],
-      ["Cohen’s d", (t) => number.signed(excess.cohens_d[t], 3)],
+      ["Cohen's d", (t) => number.signed(excess.cohens_d[t], 3)],
       [`${coverage} interval`, interval(excess)],
       ["random draws that differ", (t) => number.text(tests.random_significant[t], 2)],
     ];

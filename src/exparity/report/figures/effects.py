@@ -70,7 +70,7 @@ def effects_figure(
     grid[0, 0].set_ylim(len(methods) - 0.5, -0.5)
     a = visible(table.group_a)
     b = visible(table.group_b)
-    figure.supxlabel(f"← {b} higher    Cohen’s d, {a} − {b}    {a} higher →", size=6.5)
+    figure.supxlabel(f"← {b} higher    Cohen's d, {a} − {b}    {a} higher →", size=6.5)
     handles = _legend(table, styles, names)
     fits = len(handles) < 8 and all(len(str(handle.get_label())) <= 25 for handle in handles)
     if len(grid.flat) > panels and fits:

@@ -185,7 +185,7 @@ def cell_data(tables: Sequence[Table], threshold: float) -> dict[str, object]:
     tests: list[SeedTest] = []
     excess: list[SeedTest | None] = []
     for number, table in enumerate(tables):
-        words = f"Cohen’s d, {table.group_a} − {table.group_b}"
+        words = f"Cohen's d, {table.group_a} − {table.group_b}"
         for (model, method, metric), cell in table.cells.items():
             scores = cell.scores
             effects = effects_chart(scores, threshold, words)

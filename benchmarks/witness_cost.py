@@ -38,7 +38,7 @@ def jobs_of(
     place = training.relative_to(results / "explanations")
     data = results / "data" / f"{place.parts[0]}.parquet"
     predictions = results / "predictions" / place.with_suffix(".parquet")
-    foresight = results / "foresight" / place.with_suffix(".parquet")
+    foresight = results / "foresight" / place / "forward_simulation.parquet"
     explanations = max(training.glob("*.parquet"))
     inputs = data, results / "models" / place, predictions
 

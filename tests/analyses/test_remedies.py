@@ -81,7 +81,8 @@ class Study(Results):
             place = ("d", model, seed)
             self.predictions.append(self.write_predictions(keys, labels, predicted, *place))
             effects = rng.normal(size=(TEXTS, WORDS))
-            self.foresight.append(self.write("foresight", foreseen(keys, labels, effects), *place))
+            asked = foreseen(keys, labels, effects)
+            self.foresight.append(self.write("foresight", asked, *place, metric))
             for method, means in levels.items():
                 mean = np.array([means[i % 2] for i in range(TEXTS)])
                 if model != "m":

@@ -105,13 +105,13 @@ def test_random_explanations_are_of_texts_that_methods_explain(
 
 
 @pytest.mark.parametrize(
-    ("metrics", "overrides", "expected"),
+    ("size", "overrides", "expected"),
     [
-        ({"loo_correlation": 4}, [], 4),
-        ({"loo_correlation": 40}, [], 8),
-        ({"loo_correlation": 4, "forward_simulation": None}, [], 8),
+        (4, [], 4),
+        (40, [], 8),
+        (None, [], 8),
         (
-            {"loo_correlation": 4},
+            4,
             [
                 {
                     "match": {"method": "gradient", "metric": "loo_correlation"},
@@ -122,18 +122,34 @@ def test_random_explanations_are_of_texts_that_methods_explain(
         ),
     ],
 )
-def test_a_classifier_is_asked_about_texts_that_are_scored(metrics, overrides, expected):
+def test_a_classifier_is_asked_about_texts_that_are_scored(size, overrides, expected):
     found = experiment(
         methods={"gradient": {"max_examples": 6}, "uniform_random": {"max_examples": 8}},
-        metrics={metric: {"max_examples": size} for metric, size in metrics.items()},
+        metrics={"loo_correlation": {"max_examples": size}, "gini": {}},
         overrides=overrides,
         seeds=[0],
     )
-    cell = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 0}
+    assert found.grid.analyses["foresee"] == [("pairs_all", "bert_tiny", "loo_correlation")]
+    cell = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 0, "metric": "loo_correlation"}
     foreseen = settings(found, "foresee", **cell)
     assert foreseen["max_examples"] == expected
-    one_by_one = {"unit": "token", "left_out": 0, "num_masks": 0}
-    assert foreseen["designs"][0] == one_by_one
+    assert (foreseen["unit"], foreseen["left_out"], foreseen["num_masks"]) == ("token", 0, 0)
+
+
+def test_a_metric_that_is_added_leaves_what_others_ask_as_it_was():
+    halves, singles = "forward_simulation", "loo_correlation"
+    cell = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 0}
+    alone = experiment(metrics={halves: {}})
+    both = experiment(metrics={halves: {}, singles: {}})
+    asked = [found.options("foresee", {**cell, "metric": halves}) for found in (alone, both)]
+    assert asked[0] == asked[1]
+    path = "results/foresight/pairs_all/bert_tiny/0"
+    for metric in (halves, singles):
+        assert both.of_metric("foresight", {**cell, "metric": metric}) == [
+            f"{path}/{metric}.parquet"
+        ]
+    read = both.inputs("positive_control", {"dataset": "pairs_all", "model": "bert_tiny"})
+    assert {path.rpartition("/")[2] for path in read["foresight"]} == {f"{halves}.parquet"}
 
 
 def test_limits_are_searched_where_no_metric_has_a_chance_of_zero():

@@ -123,8 +123,8 @@ def passes_of(experiment: Experiment, stage: str, ids: Ids, tokens: int = TOKENS
         turns = sum(map(len, options["takes"].values()))
         return limits.passes_of(turns, tokens, int(options["draws"]), int(options["stages"]))
     if stage == "foresee":
-        designs = experiment.options(stage, ids)["designs"]
-        return sum(Design(**design).passes_of(tokens) for design in designs)
+        options = experiment.options(stage, ids)
+        return Design(*map(options.__getitem__, Design._fields)).passes_of(tokens)
     passes = 1
     if "metric" in ids:
         metric = experiment.metrics[ids.metric]

@@ -19,7 +19,7 @@ from exparity.types import locked
 
 @dataclass(frozen=True)
 class ForesightRow:
-    """A row of the artefact: a text, and one way to draw."""
+    """A row of the artefact: a text."""
 
     example_id: str
     unit: Unit
@@ -49,22 +49,19 @@ class ForesightRow:
 def read_foresights(
     path: Path, design: Design, *others: tuple[str | Path, Mapping[str, object]]
 ) -> Lookup[str, tuple[int, Foresight]]:
-    """Read the target and the foresight of each text by its id, drawn in one way.
+    """Read the target and the foresight of each text by its id.
 
     Raises:
         InputError: the artefact is of another training than ``others``, or was drawn otherwise.
     """
     table, metadata = read_artefact(path, "foresight")
     require_same_cell(*others, (path, cell_of(metadata)))
-    content = {
-        row.example_id: (row.target, row.foresight)
-        for row in records(ForesightRow, table)
-        if row.design == design
-    }
-    if table.num_rows and not content:
+    rows = records(ForesightRow, table)
+    if rows and rows[0].design != design:
         raise InputError(
             f"{path}: has no draws of unit: {design.unit}, left_out: {design.left_out:g} and "
             f"num_masks: {design.num_masks or 'null'}; an override of a metric for a single method "
             "cannot change these, so name a second metric with them"
         )
-    return Lookup(path, "foresight of example", content.items())
+    content = ((row.example_id, (row.target, row.foresight)) for row in rows)
+    return Lookup(path, "foresight of example", content)

@@ -1,14 +1,15 @@
 """Stage foresee: what a classifier does with the test texts when parts of them are left out.
 
-It answers once for a training; all its explanations are then compared with the answers.
+It answers once for a training and a metric; explanations by all methods are then compared with the
+answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from exparity.core import flags
 from exparity.core.device import Inference
 from exparity.core.digest import source_digest
 from exparity.explanations import Explanation, units
+from exparity.explanations.units import Unit
 from exparity.jobs.loop import Compute, Rest, load, run
 from exparity.jobs.parts import Job
 from exparity.metrics import MetricBatch, foresight
@@ -34,28 +36,19 @@ if TYPE_CHECKING:
 _SOURCES = [Path(str(module.__file__)) for module in (foresight, units)]
 _USUAL_UNITS = 20
 """Units of a text, roughly."""
-Designs = Annotated[Sequence[Mapping[str, Any]], flags.Flag(hidden=True)]
 
 
 def _options(experiment: ExperimentView, ids: Ids) -> dict[str, object] | None:
-    """Take what the metrics of the dataset ask for, and the texts that they score.
-
-    No more texts are scored than some method explains.
-    """
-    metrics = experiment.metrics_that_need("foresight", ids.dataset)
-    if not metrics:
+    """Take what the metric asks for, and the texts that it scores and some method explains."""
+    if ids.metric not in experiment.metrics_that_need("foresight", ids.dataset):
         return None
-    designs = [
-        design_of(experiment.evaluate_options(**ids, metric=metric)["params"]) for metric in metrics
-    ]
     scored = [
-        experiment.evaluate_options(**ids, metric=metric, method=method)["max_examples"]
-        for metric in metrics
+        experiment.evaluate_options(**ids, method=method)["max_examples"]
         for method in experiment.methods
     ]
     sizes = [experiment.most_explained(ids), None if None in scored else max(scored)]
     return {
-        "designs": [design._asdict() for design in dict.fromkeys(designs)],
+        **design_of(experiment.evaluate_options(**ids)["params"])._asdict(),
         "precision": experiment.config.precision,
         "target": experiment.config.target,
         "examples": experiment.config.examples,
@@ -66,7 +59,7 @@ def _options(experiment: ExperimentView, ids: Ids) -> dict[str, object] | None:
 
 @analysis(
     "foresee",
-    level="seed",
+    level="metric",
     reads=("data", "models", "predictions"),
     writes={
         "foresight": Table(
@@ -79,7 +72,7 @@ def _options(experiment: ExperimentView, ids: Ids) -> dict[str, object] | None:
             "masks: list<uint8>",
             "falls: list<float64>",
             "ceiling: float64",
-            keys=("example_id", "unit", "left_out", "num_masks"),
+            keys=("example_id",),
         )
     },
     display="Foresight",
@@ -96,24 +89,29 @@ def foresee_cell(
     predictions: Path,
     output: flags.Output,
     *,
-    designs: Designs = ({"unit": "word", "left_out": 0.5, "num_masks": 0},),
+    metric_id: flags.Id = "forward_simulation",
+    unit: Unit = "word",
+    left_out: Annotated[float, flags.Range(at_least=0, below=1)] = 0.5,
+    num_masks: Annotated[int, flags.Range(at_least=0, at_most=4096)] = 0,
     choice: Choice = Choice(),
     machine: Inference = Inference(),
 ) -> None:
     """Leave out parts of each text, drawn from the text alone, and keep what the classifier does.
 
-    A row is of one text and one way to draw. ``masks`` are its (k, n) masks of the ``n_units``
-    units, row after row, eight to a byte; ``falls`` the k falls in the logit of the ``target`` less
-    the mean of the others', or, where ``left_out`` is 0 and units go one by one, in its
-    probability; ``ceiling`` how well an additive explanation could foresee them.
+    A row is of one text. ``masks`` are its (k, n) masks of the ``n_units`` units, row after row,
+    eight to a byte; ``falls`` the k falls in the logit of the ``target`` less the mean of the
+    others', or, where ``left_out`` is 0 and units go one by one, in its probability; ``ceiling``
+    how well an additive explanation could foresee them.
 
     Args:
         data: the data artefact.
         checkpoint: folder of the classifier.
         predictions: its predictions artefact.
         output: the foresight artefact to write.
-        designs: ways to draw, by ``unit``, ``left_out`` (0 for one unit at a time) and
-            ``num_masks`` (0 by default).
+        metric_id: name of the metric's instance that asks.
+        unit: part of a text that is left out as one; see :mod:`exparity.explanations.units`.
+        left_out: share of the units that each draw leaves out; 0 for one unit at a time.
+        num_masks: draws of a text; if 0, as :class:`~exparity.metrics.foresight.Design` says.
         choice: texts to take, and the class of each whose logit falls.
         machine: where and how the model is run.
 
@@ -121,23 +119,24 @@ def foresee_cell(
         InputError: bad options, or artefacts that do not belong together.
     """
     texts = ChosenTexts.read(data, checkpoint, predictions, choice)
+    design = Design(unit, left_out, num_masks)
     job = Job(
         output,
         "foresight",
-        texts.ids,
-        {"designs": [*designs], **texts.choice, "precision": machine.precision},
+        Ids({**texts.ids, "metric": metric_id}),
+        {**design._asdict(), **texts.choice, "precision": machine.precision},
         files=[data, predictions],
         checkpoint=checkpoint,
         sources=_SOURCES,
-        passes=sum(Design(**design).passes_of(_USUAL_UNITS) for design in designs),
+        passes=design.passes_of(_USUAL_UNITS),
         load=partial(load, checkpoint, machine),
         doing="leaving out parts of texts",
         facts={**texts.data.compared, "flags": texts.flags},
     )
-    run(job, texts.examples, partial(_asking, job, texts, [Design(**design) for design in designs]))
+    run(job, texts.examples, partial(_asking, job, texts, design))
 
 
-def _asking(job: Job, texts: ChosenTexts, designs: Sequence[Design], rest: Rest) -> Compute:
+def _asking(job: Job, texts: ChosenTexts, design: Design, rest: Rest) -> Compute:
     """Return the function that asks the classifier about a part of the texts."""
     encodings_of = checked_encoder(rest.model, rest.chunks)
 
@@ -150,30 +149,24 @@ def _asking(job: Job, texts: ChosenTexts, designs: Sequence[Design], rest: Rest)
             for encoding, target in zip(encodings, targets.tolist(), strict=True)
         ]
 
-        def rows_of(chosen: Classifier, places: list[int]) -> list[list[dict[str, object]]]:
-            rows: list[list[dict[str, object]]] = [[] for _ in places]
-            for design in designs:
-                explanations = tuple(bare[place] for place in places)
-                scores = tuple(e.units(design.unit).summed(e.scores) for e in explanations)
-                chosen_keys = tuple(keys[place] for place in places)
-                batch = MetricBatch(
-                    chosen,
-                    explanations,
-                    scores,
-                    chosen_keys,
-                    seed=0,
-                    metric=job.artefact,
-                    unit=design.unit,
-                )
-                answers = foresights(batch, design)
-                for rows_of_text, answer in zip(rows, answers, strict=True):
-                    rows_of_text.append({**design._asdict(), **_columns(answer)})
-            return rows
+        def foresights_of(chosen: Classifier, places: list[int]) -> list[Foresight]:
+            explanations = tuple(bare[place] for place in places)
+            batch = MetricBatch(
+                chosen,
+                explanations,
+                tuple(e.units(design.unit).summed(e.scores) for e in explanations),
+                tuple(keys[place] for place in places),
+                seed=0,
+                metric=job.artefact,
+                unit=design.unit,
+            )
+            return foresights(batch, design)
 
-        by_text = rest.model.run_by_precision([e.token_ids for e in encodings], rows_of)
-        rows = []
-        for example, target, columns in zip(part, targets.tolist(), by_text, strict=True):
-            rows += [{**key_of(example), "target": target, **design} for design in columns]
+        by_text = rest.model.run_by_precision([e.token_ids for e in encodings], foresights_of)
+        rows = [
+            {**key_of(example), "target": target, **design._asdict(), **_columns(answer)}
+            for example, target, answer in zip(part, targets.tolist(), by_text, strict=True)
+        ]
         return rows, {}
 
     return compute

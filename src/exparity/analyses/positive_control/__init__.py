@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from exparity.analyses import (
     ExperimentView,
@@ -24,7 +23,6 @@ from exparity.artefacts.columns import Examples, Row, laid, records
 from exparity.artefacts.files import facts_of
 from exparity.artefacts.ids import Ids
 from exparity.artefacts.seal import read_metadata
-from exparity.core.grouping import grouped
 from exparity.core.seeding import generator
 from exparity.metrics.foresight import (
     FEWEST_UNITS,
@@ -54,6 +52,7 @@ def _job_options(experiment: ExperimentView, ids: Ids, **settings: Any) -> dict[
     "positive_control",
     level="model",
     reads=("predictions", "foresight", "removal_limits"),
+    metric_needs={"foresight": "zero"},
     writes={
         "positive_control": Table(
             "witness unit: string",
@@ -87,7 +86,7 @@ def control_power(
 
     Args:
         predictions: predictions artefacts, one per seed.
-        foresight: foresight artefacts of one dataset and model, one per seed.
+        foresight: foresight artefacts of one dataset and model, one per seed and metric.
         removal_limits: removal_limits artefacts, one per seed.
 
     Raises:
@@ -106,18 +105,21 @@ def control_power(
 def _foresight_rows(foresight: Sequence[Path], left_out: Collection[int]) -> Iterator[Row]:
     """Yield the planted gaps in what is foreseen, for each way to leave out parts of texts."""
     examples = Examples()
-    by_design: dict[Design, list[_Controls]] = {}
-    tables = [*read_all("foresight", foresight, over=("seed",))]
+    by_design: dict[Design, dict[int, _Controls]] = {}
+    tables = [*read_all("foresight", foresight, over=("seed", "metric"))]
     _, first_metadata = tables[0]
     for table, metadata in tables:
         seed = metadata.ids.seed
         places = examples.places(table)
-        if seed not in left_out:
-            for design, controls in _controls_by_design(table, places, seed).items():
-                by_design.setdefault(design, []).append(controls)
+        rows = records(ForesightRow, table)
+        if rows and seed not in left_out:
+            controls_of_seeds = by_design.setdefault(rows[0].design, {})
+            if seed not in controls_of_seeds:  # several metrics may draw alike
+                controls_of_seeds[seed] = _controls_of(rows, places, seed)
     size = len(examples)
     texts = GroupedTexts.of(examples.groups, first_metadata.groups, examples.sets)
-    for design, trainings in by_design.items():
+    for design, controls_of_seeds in by_design.items():
+        trainings = controls_of_seeds.values()
         good = np.array([laid(controls.good, controls.places, size) for controls in trainings])
         random = np.array([laid(controls.random, controls.places, size) for controls in trainings])
         for gap in planted_gaps(partial(_spoilt_scores, good, random), texts):
@@ -137,22 +139,14 @@ class _Controls(NamedTuple):
     random: FloatArray
 
 
-def _controls_by_design(table: pa.Table, places: IntArray, seed: int) -> dict[Design, _Controls]:
-    """Return the controls of a training, by how parts of texts are left out."""
-    placed_rows = [
-        (row, place)
-        for row, place in zip(records(ForesightRow, table), places.tolist(), strict=True)
-        if not row.design.is_one_by_one
-    ]
-    controls = {}
-    for design, members in grouped(placed_rows, lambda placed: placed[0].design).items():
-        scores = []
-        for row, _ in members:
-            rng = generator(seed, "positive_control", row.example_id, *map(str, design))
-            scores.append(control_scores(row.foresight, rng))
-        good, random = np.array(scores).T
-        controls[design] = _Controls(np.array([place for _, place in members]), good, random)
-    return controls
+def _controls_of(rows: Sequence[ForesightRow], places: IntArray, seed: int) -> _Controls:
+    """Return the controls of a training, whose texts are drawn in one way."""
+    scores = []
+    for row in rows:
+        rng = generator(seed, "positive_control", row.example_id, *map(str, row.design))
+        scores.append(control_scores(row.foresight, rng))
+    good, random = np.array(scores).T
+    return _Controls(places, good, random)
 
 
 def control_scores(foresight: Foresight, rng: np.random.Generator) -> tuple[float, float]:

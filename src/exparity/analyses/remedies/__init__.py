@@ -69,6 +69,7 @@ def _job_options(experiment: ExperimentView, ids: Ids) -> dict[str, dict[str, li
         "explanations",
         "foresight",
     ),
+    metric_needs={"foresight": "zero"},
     writes={
         "remedies": Table(
             "metric_kind: string?",
@@ -113,7 +114,7 @@ def find_remedies(
         random_scores: scores of random explanations by the same metrics; none without the control.
         removal_limits: removal_limits artefacts, one per model and seed.
         explanations: explanations artefacts, one per model, seed and method.
-        foresight: foresight artefacts, one per model and seed.
+        foresight: foresight artefacts, one per model, seed and metric.
         recipes: debiased models, by the model that differs from them in debiasing alone.
         alpha: largest corrected p-value that is significant.
         confidence: coverage of the intervals.
@@ -128,7 +129,7 @@ def find_remedies(
         random_scores,
         removal_limits,
         _by_ids(explanations, "model", "seed", "method"),
-        _by_ids(foresight or (), "model", "seed"),
+        _by_ids(foresight or (), "model", "seed", "metric"),
     )
     rows = []
     for metric, cells in grouped(study.informative, lambda cell: cell.metric).items():
@@ -160,7 +161,10 @@ def _by_ids(paths: Sequence[Path], *names: str) -> dict[tuple[str, ...], Path]:
 
 @dataclass(frozen=True)
 class _Study:
-    """What is stored of one dataset: files by model and seed, explanations by method as well."""
+    """What is stored of one dataset: files by model and seed.
+
+    Explanations are by method as well, and foresight by metric.
+    """
 
     data: Path
     predictions: Mapping[tuple[str, ...], Path]
@@ -341,7 +345,7 @@ class _Trial:
         rows: dict[tuple[str, str], list[FloatArray]] = {}
         for cells in zip(*compared.cells.values(), strict=True):
             explained = {cell.method: self.study.explained(cell) for cell in cells}
-            foresight = self.study.foresight[cells[0].model, str(cells[0].seed)]
+            foresight = self.study.foresight[cells[0].model, str(cells[0].seed), cells[0].metric]
             scores = means_of_pairs(cells, explained, foresight, self.study.examples)
             for pair, by_text in scores.items():
                 values = [by_text.get(example, np.nan) for example in self.texts.ids]

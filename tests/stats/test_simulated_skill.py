@@ -112,7 +112,7 @@ def test_steps_are_those_of_single_texts(closed, form):
         some = taken[at]
         falls = Falls(own.sizes[some], own.probability[at][0][some], own.log_odds[at][0][some])
         for scale in SCALES:
-            assert steps[scale][at] == pytest.approx(limits.step(falls, scale), abs=1e-12)
+            assert steps[scale][at] == pytest.approx(limits.steps(falls)[scale], abs=1e-12)
 
 
 def test_the_closed_form_foresees_as_the_metric_does(closed):

@@ -127,10 +127,10 @@ def test_scores_excess_and_skill_are_those_worked_out_by_hand(case):
     p, scores, orders, keep, score, excess, in_shares, skill = CASES[case]
     limits, own = measured(p, scores, orders, keep)
     assert own.probability.mean() == pytest.approx(score, abs=6e-7)
-    assert limits.step(own, "probability")[0] == pytest.approx(excess, abs=6e-7)
+    assert limits.steps(own)["probability"][0] == pytest.approx(excess, abs=6e-7)
     shares = share_below(limits.random.log_odds, own.log_odds)
     assert shares.mean() == pytest.approx(in_shares, abs=6e-7)
-    gain, room = limits.step(own, "ranks")
+    gain, room = limits.steps(own)["ranks"]
     assert gain / room == pytest.approx(skill, abs=6e-7)
 
 
@@ -206,7 +206,7 @@ def test_searched_orders_equal_naive_loops(text, keep, stages):
         each = [getattr(one, column).tolist() for one in (random, reference, own)]
         gain, room = loops.skill(scale, sizes, *each, at)
         expected = (-gain, -room) if keep else (gain, room)
-        assert limits.step(own, scale) == pytest.approx(expected, abs=1e-9)
+        assert limits.steps(own)[scale] == pytest.approx(expected, abs=1e-9)
 
 
 LEAVES = {
@@ -234,7 +234,7 @@ def test_each_scale_leaves_what_it_should(text, keep):
         # Its order is the same for every increasing change.
         reference = falls(changed, best(changed, n, keep), sizes, keep)
         limits = Limits(together(each), reference, higher_is_better=not keep)
-        gain, room = limits.step(falls(changed, orders[4], at, keep), scale)
+        gain, room = limits.steps(falls(changed, orders[4], at, keep))[scale]
         return gain / room if abs(room) > 1e-6 else 0.0
 
     for scale, changes in LEAVES.items():
@@ -274,7 +274,7 @@ def test_what_has_no_step_has_neither_gain_nor_room():
         Falls(np.zeros(0, dtype=int), none, none),
         Falls(np.zeros(2, dtype=int), np.zeros(2), np.zeros(2)),
     ):
-        assert np.isnan(limits.step(own, "ranks")).all()
+        assert np.isnan(limits.steps(own)["ranks"]).all()
 
 
 def test_a_group_without_room_has_no_skill():
@@ -450,14 +450,14 @@ def linear():
 def test_perfect_explanations_have_a_skill_of_1_at_their_own_sizes(linear, sizes, scale):
     """Limits of two tokens and more would give one token 0.41, and two and three tokens 1.13."""
     p, limits = linear
-    gain, room = limits.step(falls(p, list(range(20)), sizes), scale)
+    gain, room = limits.steps(falls(p, list(range(20)), sizes))[scale]
     assert gain / room == pytest.approx(1.0, abs=1e-9)
 
 
 def test_chance_is_of_the_same_size(linear):
     """One of 20 tokens takes a weight of 1.5 away in three cases of 20."""
     p, limits = linear
-    gain, _ = limits.step(falls(p, list(range(20)), [1]), "log_odds")
+    gain, _ = limits.steps(falls(p, list(range(20)), [1]))["log_odds"]
     assert 1.5 - gain == pytest.approx(limits.random.log_odds[:, 0].mean(), abs=1e-9)
     assert 1.5 - gain == pytest.approx(3 / 20 * 1.5, abs=0.2)
 
@@ -471,7 +471,7 @@ def test_a_size_without_limits_is_no_skill(linear):
     ]
     few = Limits(*of_tenths, higher_is_better=True)
     with pytest.raises(InputError, match=r"an explanation takes \[3\]; run again"):
-        few.step(falls(p, list(range(20)), [2, 3]), "ranks")
+        few.steps(falls(p, list(range(20)), [2, 3]))["ranks"]
 
 
 NAMES = ("code", "ferret", "gecobench", "text")
@@ -508,7 +508,7 @@ def test_the_true_weights_have_a_skill_of_1(n, seed, keep, options, based_on, sp
     sizes = [int(taken.sum()) for taken in top_sets(shown, np.ones(n, dtype=bool), steps)]
     own = falls(p, by_score(weights), sizes, keep)
     for scale in SCALES:
-        gain, room = limits.step(own, scale)
+        gain, room = limits.steps(own)[scale]
         assert gain == pytest.approx(room, abs=1e-9, nan_ok=True)
         if room > 1e-6:
             assert gain / room == pytest.approx(1.0, abs=1e-9)

@@ -121,7 +121,7 @@ class Twins:
                 limits = Limits(known["random"], known["best"], higher_is_better=True)
                 scores[group].append(known["own"].probability.mean())
                 for scale, pairs in steps.items():
-                    pairs.append(limits.step(known["own"], scale))
+                    pairs.append(limits.steps(known["own"])[scale])
             for scale, pairs in steps.items():
                 gain, room = np.array(pairs).T
                 skills[group, scale] = linearised(gain, room, [group] * TWINS).mean()

@@ -113,11 +113,12 @@ def _of_removal(
     explained: Sequence[Falls | None], limits: Sequence[Limits], groups: Sequence[str]
 ) -> Skill:
     """Return gain and room at the explanations' own steps, on all scales."""
-    pairs = list(zip(explained, limits, strict=True))
-    steps = {
-        scale: [NO_STEP if falls is None else text.step(falls, scale) for falls, text in pairs]
-        for scale in SCALES
-    }
+    no_steps = dict.fromkeys(SCALES, NO_STEP)
+    steps_by_text = [
+        no_steps if falls is None else text.steps(falls)
+        for falls, text in zip(explained, limits, strict=True)
+    ]
+    steps = {scale: [by_scale[scale] for by_scale in steps_by_text] for scale in SCALES}
     stepless = any(falls is not None and not (falls.sizes > 0).any() for falls in explained)
     counting = np.array([text.counting for text in limits])
     return Skill.of(steps, groups, flags=[STEPLESS] if stepless else [], counting=counting)

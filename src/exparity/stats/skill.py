@@ -52,7 +52,10 @@ NO_STEP: Step = (np.nan, np.nan)
 
 def share_below(pool: FloatArray, falls: FloatArray) -> FloatArray:
     """Return the share of a pool of falls that is below each fall, a tie counting half."""
-    ordered = np.sort(pool, axis=None)
+    return _share_below(np.sort(pool, axis=None), falls)
+
+
+def _share_below(ordered: FloatArray, falls: FloatArray) -> FloatArray:
     below = np.searchsorted(ordered, falls, "left") + np.searchsorted(ordered, falls, "right")
     return np.asarray(below / (2 * ordered.size), dtype=np.float64)
 
@@ -96,8 +99,8 @@ class Limits:
         self.higher_is_better = higher_is_better
         self.counting = counting
 
-    def step(self, falls: Falls, scale: Scale) -> Step:
-        """Return gain and room of an explanation at its own steps.
+    def steps(self, falls: Falls) -> dict[Scale, Step]:
+        """Return gain and room of an explanation at its own steps, by scale.
 
         Steps that take no token are the same for all explanations, and left out; there is nothing
         without others.
@@ -107,30 +110,35 @@ class Limits:
         """
         has_units = falls.sizes > 0
         if not has_units.any():
-            return NO_STEP
+            return dict.fromkeys(SCALES, NO_STEP)
         places = self._places(falls.sizes[has_units])
-        by_chance, by_reference = self._by_scale[scale]
-        chance = by_chance[places].mean()
-        reference = by_reference[places].mean()
-        explained = self._counted(falls, scale)[has_units].mean()
+        chance, reference = self._on_scales.take(places, axis=-1).mean(axis=-1)
+        explained = np.array(self._counted(falls)).compress(has_units, axis=-1).mean(axis=-1)
         sign = 1.0 if self.higher_is_better else -1.0
-        return float(sign * (explained - chance)), float(sign * (reference - chance))
+        gains = (sign * (explained - chance)).tolist()
+        rooms = (sign * (reference - chance)).tolist()
+        return dict(zip(SCALES, zip(gains, rooms, strict=True), strict=True))
 
     @cached_property
-    def _by_scale(self) -> dict[Scale, tuple[FloatArray, FloatArray]]:
-        """(k,) the mean of the random orders, and the reference, by scale."""
-        return {
-            scale: (
-                self._counted(self.random, scale).mean(axis=0),
-                self._counted(self.reference, scale),
-            )
-            for scale in SCALES
-        }
+    def _on_scales(self) -> FloatArray:
+        """(2, c, k) the mean of the random orders, and the reference, on all scales."""
+        chance = [falls.mean(axis=0) for falls in self._counted(self.random)]
+        return np.array([chance, self._counted(self.reference)])
+
+    @cached_property
+    def _pool(self) -> FloatArray:
+        """The log odds of all random orders, ordered."""
+        return np.sort(self.random.log_odds, axis=None)
+
+    @cached_property
+    def _sizes(self) -> IntArray:
+        """(k + 1,) sizes that there are limits of, and 0 for larger ones."""
+        return np.append(self.random.sizes, 0)
 
     def _places(self, sizes: IntArray) -> IntArray:
         """Return the places of sizes, which are above 0, among those of the limits."""
         places = np.searchsorted(self.random.sizes, sizes)
-        if (np.append(self.random.sizes, 0)[places] != sizes).any():
+        if (self._sizes[places] != sizes).any():
             missing = np.setdiff1d(sizes, self.random.sizes)
             raise InputError(
                 f"limits of removal are of {self.random.sizes.tolist()} units, and an explanation "
@@ -138,10 +146,9 @@ class Limits:
             )
         return places
 
-    def _counted(self, falls: Falls, scale: Scale) -> FloatArray:
-        if scale == "ranks":
-            return share_below(self.random.log_odds, falls.log_odds)
-        return falls.log_odds if scale == "log_odds" else falls.probability
+    def _counted(self, falls: Falls) -> list[FloatArray]:
+        """Return falls on each of :data:`SCALES`."""
+        return [_share_below(self._pool, falls.log_odds), falls.log_odds, falls.probability]
 
 
 def step_among(pool: FloatArray, falls: FloatArray, *, higher_is_better: bool) -> Step:

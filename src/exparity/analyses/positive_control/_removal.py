@@ -145,8 +145,8 @@ def _steps_of(
 
 def _steps_between(first: Falls, others: Limits) -> _Steps:
     """Return the steps of the reference and of a random order between the limits of the others."""
-    reference = [others.step(others.reference, scale) for scale in SCALES]
-    random = [others.step(first, scale) for scale in SCALES]
+    reference = [*others.steps(others.reference).values()]
+    random = [*others.steps(first).values()]
     return _Steps(np.array(reference), np.array(random))
 
 

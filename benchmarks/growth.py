@@ -6,8 +6,8 @@ Every point is a real run of the workflow with one core, on made-up texts, of a 
 that it trains. Seconds are the processor's, of all jobs; Snakemake's own are not among them.
 
 With --stages, the table has the seconds of each stage in a run of the least size, with texts of
-eight words, and how many times as long it takes with ten times the texts, five times the groups or
-three times the methods.
+eight words, and how many times as long it takes with ten times the texts, five times the groups,
+as many of unequal sizes, or three times the methods.
 """
 
 from __future__ import annotations
@@ -26,21 +26,26 @@ from shared import markdown, run_workflow
 
 from exparity.artefacts.files import read_tables
 
-BASE = {"texts": 64, "words": 16, "seeds": 1, "models": 1, "groups": 2, "methods": 1}
+BASE = {"texts": 64, "words": 16, "seeds": 1, "models": 1, "groups": 2, "methods": 1, "growing": 0}
 STAGES_BASE = {**BASE, "words": 8}
-STAGES_GROW = {"texts": 10, "groups": 5, "methods": 3}
+STAGES_GROW = {
+    "texts × 10": {"texts": 640},
+    "groups × 5": {"groups": 10},
+    "unequal groups × 5": {"groups": 10, "growing": 1},
+    "methods × 3": {"methods": 3},
+}
 POINTS = {"texts": (64, 128, 256), "words": (16, 32, 64), "seeds": (1, 2, 4), "models": (1, 2, 4)}
 WORDS = tuple("abcdefghijklmnop")
 
 
 @cache
 def jobs_of(
-    texts: int, words: int, seeds: int, models: int, groups: int, methods: int
+    texts: int, words: int, seeds: int, models: int, groups: int, methods: int, growing: int
 ) -> list[dict[str, Any]]:
     """Run the workflow once; return its jobs, as its table of costs has them."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        write_texts(root / "texts.jsonl", texts, words, groups)
+        write_texts(root / "texts.jsonl", texts, words, groups, growing)
         config = configuration(seeds, models, methods)
         (root / "config.json").write_text(json.dumps(config), encoding="utf-8")
         run_workflow(root)
@@ -73,10 +78,7 @@ def cost_of(sizes: Mapping[str, int]) -> dict[str, float]:
 def growth_of_stages() -> list[dict[str, Any]]:
     """Return a row for each stage: its seconds, and by what they are multiplied."""
     least = seconds_of(STAGES_BASE)
-    grown = {
-        f"{axis} × {factor}": seconds_of({**STAGES_BASE, axis: STAGES_BASE[axis] * factor})
-        for axis, factor in STAGES_GROW.items()
-    }
+    grown = {name: seconds_of({**STAGES_BASE, **sizes}) for name, sizes in STAGES_GROW.items()}
     return [
         {
             "stage": stage,
@@ -87,14 +89,19 @@ def growth_of_stages() -> list[dict[str, Any]]:
     ]
 
 
-def write_texts(path: Path, texts: int, words: int, groups: int) -> None:
-    """Write as many texts to test, and twice as many to train on; the first word is the label."""
+def write_texts(path: Path, texts: int, words: int, groups: int, growing: int) -> None:
+    """Write as many texts to test, and twice as many to train on; the first word is the label.
+
+    Of every run of texts, the first group has two, and each other one ``growing`` more than the
+    one before.
+    """
     draw = random.Random(0)
+    run = [group for group in range(groups) for _ in range(2 + growing * group)]
     rows = [
         {
             "text": " ".join([("good", "bad")[number % 2], *draw.choices(WORDS, k=words - 1)]),
             "label": str(number % 2),
-            "group": f"group {number // 2 % groups}",
+            "group": f"group {run[number % len(run)]}",
             "split": "test" if number < texts else "train",
         }
         for number in range(3 * texts)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -105,7 +106,7 @@ class _Comparison:
                     continue  # there are no random explanations
                 pair = test.group_a, test.group_b
                 rooms, flags = rooms_of(skills, *pair) if skills else (Rooms(), [])
-                facts = self._facts(*pair)
+                facts = self._facts[pair]
                 flags = [*flags, *facts.ceiling_flags, *self._score_flags, *self._constant(pair)]
                 test.flags.extend(sorted({*flags}.difference(test.flags)))
                 yield {
@@ -191,17 +192,23 @@ class _Comparison:
         varies = np.any(np.nanmax(scores, 1) - np.nanmin(scores, 1))
         return [] if varies else ["constant"]
 
-    def _facts(self, group_a: str, group_b: str) -> GroupFacts:
-        """Return what two groups differ in beside the explanations of the method."""
-        texts = self.texts
-        in_a = texts.grouped.in_group(group_a)
-        in_b = texts.grouped.in_group(group_b)
+    @cached_property
+    def _facts(self) -> dict[tuple[str, str], GroupFacts]:
+        """What every two groups differ in beside the explanations of the method."""
         laid_ceilings = [
             cell.laid(self.trained.places, cell.ceilings)
             for cell in self.trained.informative
             if cell.ceilings is not None
         ]
         ceilings = np.array(laid_ceilings).reshape(len(laid_ceilings), len(self.trained.places))
+        pairs = combinations(self.texts.grouped.order, 2)
+        return {pair: self._facts_of(*pair, ceilings) for pair in pairs}
+
+    def _facts_of(self, group_a: str, group_b: str, ceilings: FloatArray) -> GroupFacts:
+        """Return what two groups differ in, given (s, n) ceilings."""
+        texts = self.texts
+        in_a = texts.grouped.in_group(group_a)
+        in_b = texts.grouped.in_group(group_b)
         has_lengths = min(in_a.sum(), in_b.sum()) > 1
         return GroupFacts(
             certainty_d=self.classifiers.certainty_d(group_a, group_b),

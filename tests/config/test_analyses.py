@@ -9,6 +9,7 @@ from support import TINY, tiny
 from exparity.artefacts import layout
 from exparity.artefacts.analyses import ANALYSES
 from exparity.core.errors import InputError
+from exparity.metrics import METRICS
 from exparity.tools.catalogue import print_catalogue
 
 pytestmark = pytest.mark.contract
@@ -150,6 +151,24 @@ def test_a_metric_that_is_added_leaves_what_others_ask_as_it_was():
         ]
     read = both.inputs("positive_control", {"dataset": "pairs_all", "model": "bert_tiny"})
     assert {path.rpartition("/")[2] for path in read["foresight"]} == {f"{halves}.parquet"}
+
+
+def test_a_metric_of_attributions_whose_chance_is_zero_foresees_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(METRICS, "_entries", {name: METRICS.get(name) for name in METRICS.ids()})
+    plugin = tmp_path / "first_word.py"
+    plugin.write_text(
+        "from exparity.metrics import metric\n\n\n"
+        '@metric("first_word", direction="higher", bounds=(-1.0, 1.0), unit="share",\n'
+        '        kind="place", needs="attributions", stochastic=False, reference="here",\n'
+        '        skill="zero")\n'
+        "def first_word(scores, content_mask):\n"
+        '    """Share of the first."""\n'
+        "    return scores[:, 0]\n"
+    )
+    found = experiment(plugins=[str(plugin)], metrics={"first_word": {}, "comprehensiveness": {}})
+    assert found.grid.analyses["removal_limits"]
+    without = experiment(plugins=[str(plugin)], metrics={"first_word": {}})
+    assert not without.grid.analyses["positive_control"]
 
 
 def test_limits_are_searched_where_no_metric_has_a_chance_of_zero():

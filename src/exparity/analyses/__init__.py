@@ -10,6 +10,7 @@ from exparity.artefacts.analyses import AnalysisFacts as AnalysisFacts
 from exparity.artefacts.analyses import ExperimentView as ExperimentView
 from exparity.artefacts.analyses import Findings as Findings
 from exparity.artefacts.analyses import Table as Table
+from exparity.artefacts.analyses import metrics_that_foresee as metrics_that_foresee
 from exparity.artefacts.analyses import metrics_with_limits as metrics_with_limits
 from exparity.artefacts.analyses import where_methods_compete as where_methods_compete
 from exparity.artefacts.columns import KEY as KEY

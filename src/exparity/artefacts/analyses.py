@@ -163,6 +163,16 @@ def where_methods_compete(
     return dict(settings) if len(experiment.methods) > 1 else None
 
 
+def metrics_that_foresee(experiment: ExperimentView, dataset: str) -> list[str]:
+    """Return the metrics of a dataset that ask how well explanations foresee the classifier.
+
+    Explanations at random have 0 by them, so that they need no limits. ``loo_correlation`` reads
+    foresight too, and is not among them.
+    """
+    asking = experiment.metrics_that_need("foresight", dataset)
+    return [metric for metric in experiment.metrics_that_need("zero", dataset) if metric in asking]
+
+
 def metrics_with_limits(experiment: ExperimentView, dataset: str) -> list[str]:
     """Return the metrics of a dataset that take units, where their limits are searched.
 
@@ -171,7 +181,7 @@ def metrics_with_limits(experiment: ExperimentView, dataset: str) -> list[str]:
     controls = experiment.config.controls
     searches = controls.reference.enabled
     if searches is None:
-        searches = not experiment.metrics_that_need("zero", dataset)
+        searches = not metrics_that_foresee(experiment, dataset)
     if not (searches and controls.random.draws):
         return []
     return experiment.metrics_that_need("removal", dataset)

@@ -15,6 +15,7 @@ from exparity.analyses import (
     StageResult,
     Table,
     analysis,
+    metrics_that_foresee,
     metrics_with_limits,
 )
 from exparity.analyses.positive_control._removal import removal_rows
@@ -43,7 +44,7 @@ from exparity.types import BoolArray, FloatArray, IntArray
 
 def _job_options(experiment: ExperimentView, ids: Ids, **settings: Any) -> dict[str, object] | None:
     """Return the options of a job; none where no metric leaves out what a control could."""
-    foreseen = experiment.metrics_that_need("zero", ids.dataset)
+    foreseen = metrics_that_foresee(experiment, ids.dataset)
     limited = metrics_with_limits(experiment, ids.dataset)
     return dict(settings) if foreseen or limited else None
 
@@ -52,7 +53,7 @@ def _job_options(experiment: ExperimentView, ids: Ids, **settings: Any) -> dict[
     "positive_control",
     level="model",
     reads=("predictions", "foresight", "removal_limits"),
-    metric_needs={"foresight": "zero"},
+    metric_needs={"foresight": "zero"},  # and not that of loo_correlation
     writes={
         "positive_control": Table(
             "witness unit: string",

@@ -69,7 +69,7 @@ def _job_options(experiment: ExperimentView, ids: Ids) -> dict[str, dict[str, li
         "explanations",
         "foresight",
     ),
-    metric_needs={"foresight": "zero"},
+    metric_needs={"foresight": "zero"},  # and not that of loo_correlation
     writes={
         "remedies": Table(
             "metric_kind: string?",

@@ -44,7 +44,7 @@ from exparity.metrics._messages import messages_of
 from exparity.metrics.batch import MetricBatch as MetricBatch
 from exparity.metrics.batch import normalised
 from exparity.metrics.facts import MetricFacts
-from exparity.metrics.foresight import Design, Foresight, design_of
+from exparity.metrics.foresight import Foresight, design_of
 from exparity.metrics.foresight import foresights as foresights_of
 from exparity.types import Falls, FloatArray, first_stray, guarded, locked
 
@@ -276,7 +276,7 @@ def evaluate_keyed(
         unit=unit,
     )
     if needs == "foresight":
-        computed = _foresights(model, batch, design_of({**options, "unit": unit}))
+        computed = foresights_of(batch, design_of({**options, "unit": unit}))
         return _foreseen(entry, options, batch.explanations, computed, unit)
     return _by_model(entry, options, model, batch, falls)
 
@@ -338,14 +338,6 @@ def _by_model(
         return values
 
     return np.array(model.run_by_precision(batch.token_ids, run))
-
-
-def _foresights(model: Classifier, batch: MetricBatch, design: Design) -> list[Foresight]:
-    """Return what the classifier does where parts of each text are left out."""
-    return model.run_by_precision(
-        batch.token_ids,
-        lambda chosen, places: foresights_of(batch.part(chosen, places), design),
-    )
 
 
 def _foreseen(

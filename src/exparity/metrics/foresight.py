@@ -6,6 +6,7 @@ The parts are drawn from the text alone, so that one pass serves every method, m
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -93,8 +94,14 @@ def foresights(batch: MetricBatch, design: Design) -> list[Foresight]:
 
     A text with fewer than :data:`FEWEST_UNITS` units has no draws.
     """
-    if design.is_one_by_one:
-        return _one_by_one(batch)
+    ask = _one_by_one if design.is_one_by_one else partial(_drawn, design=design)
+    return batch.classifier.run_by_precision(
+        batch.token_ids, lambda chosen, places: ask(batch.part(chosen, places))
+    )
+
+
+def _drawn(batch: MetricBatch, design: Design) -> list[Foresight]:
+    """Return what the classifier does with each text without each draw of its units."""
     sequences: list[IntArray] = []
     owners: list[int] = []
     parts: list[BoolArray] = []

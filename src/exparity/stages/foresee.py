@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 
@@ -29,9 +29,6 @@ from exparity.metrics.foresight import Design, Foresight, design_of, foresights
 from exparity.quantities.inputs import key_of
 from exparity.stages.explain import Choice, ChosenTexts, checked_encoder
 from exparity.types import Example
-
-if TYPE_CHECKING:
-    from exparity.engine.classifier import Classifier
 
 _SOURCES = [Path(str(module.__file__)) for module in (foresight, units)]
 _USUAL_UNITS = 20
@@ -143,29 +140,23 @@ def _asking(job: Job, texts: ChosenTexts, design: Design, rest: Rest) -> Compute
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, object]], dict[str, object]]:
         encodings = encodings_of(part)
         targets = texts.classes_of(part)
-        keys = tuple(example.example_id for example in part)
-        bare = [
+        bare = tuple(
             Explanation.of_encoding(rest.model, encoding, target, np.zeros(len(encoding)))
             for encoding, target in zip(encodings, targets.tolist(), strict=True)
-        ]
-
-        def foresights_of(chosen: Classifier, places: list[int]) -> list[Foresight]:
-            explanations = tuple(bare[place] for place in places)
-            batch = MetricBatch(
-                chosen,
-                explanations,
-                tuple(e.units(design.unit).summed(e.scores) for e in explanations),
-                tuple(keys[place] for place in places),
-                seed=0,
-                metric=job.artefact,
-                unit=design.unit,
-            )
-            return foresights(batch, design)
-
-        by_text = rest.model.run_by_precision([e.token_ids for e in encodings], foresights_of)
+        )
+        batch = MetricBatch(
+            rest.model,
+            bare,
+            tuple(e.units(design.unit).summed(e.scores) for e in bare),
+            tuple(example.example_id for example in part),
+            seed=0,
+            metric=job.artefact,
+            unit=design.unit,
+        )
+        answers = foresights(batch, design)
         rows = [
             {**key_of(example), "target": target, **design._asdict(), **_columns(answer)}
-            for example, target, answer in zip(part, targets.tolist(), by_text, strict=True)
+            for example, target, answer in zip(part, targets.tolist(), answers, strict=True)
         ]
         return rows, {}
 

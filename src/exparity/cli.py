@@ -164,7 +164,10 @@ def run(at_end: Callable[[], object] = lambda: None) -> None:
     """Run the command line as a process of its own."""
     # A job of a second must not spend half of it on garbage, or on taking torch's modules down.
     gc.set_threshold(100_000, 50, 100)
-    code = main()
+    _end(main(), at_end)
+
+
+def _end(code: int, at_end: Callable[[], object]) -> NoReturn:
     at_end()
     logging.shutdown()
     sys.stdout.flush()
@@ -172,8 +175,13 @@ def run(at_end: Callable[[], object] = lambda: None) -> None:
     os._exit(code)
 
 
-def run_and_stay(at_end: Callable[[], object]) -> int:
-    """Run the command line, and return the exit code: this process keeps what it has loaded."""
+def run_and_stay(at_end: Callable[[], object], *, keeps_gpu: bool = True) -> int:
+    """Run the command line, and return the exit code: this process keeps what it has loaded.
+
+    Args:
+        at_end: called before the process ends, where it does.
+        keeps_gpu: whether the process stays after a job on a GPU as well.
+    """
     # A training ends it: the libraries that train keep state of their own.
     if sys.argv[1] == "finetune":
         run(at_end)
@@ -183,8 +191,18 @@ def run_and_stay(at_end: Callable[[], object]) -> int:
     begin_usage()
     gc.set_threshold(100_000, 50, 100)
     code = main()
+    if not keeps_gpu and "torch" in sys.modules:
+        import torch
+
+        if torch.cuda.is_initialized():
+            _end(code, at_end)
     logging.shutdown()
     return code
+
+
+def run_and_free_gpu(at_end: Callable[[], object]) -> int:
+    """Run the command line as :func:`run_and_stay` does, where other processes share the GPU."""
+    return run_and_stay(at_end, keeps_gpu=False)
 
 
 def _parser() -> Parser:

@@ -174,6 +174,9 @@ def before_jobs(workflow: Any, experiment: Experiment) -> None:
     else:
         return
     several = sum(runs_model(experiment, *job) for job in jobs) > 1
-    # A submission has a training's jobs, one after the other, and a GPU that is theirs alone.
-    job = "run_and_stay" if several and workflow.remote_exec else "run"
-    start_server(f"exparity.cli:{job}", (*FACTS, *(ENGINE if several else ())))
+    ahead = (*FACTS, *(ENGINE if several else ()))
+    if workflow.remote_exec:
+        # A submission has a training's jobs, one after the other, and a GPU that is theirs alone.
+        start_server("exparity.cli:run_and_stay", ahead)
+    else:
+        start_server(ahead=ahead)

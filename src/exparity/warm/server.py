@@ -32,6 +32,7 @@ _PACKAGES = {
     "safetensors", "scipy", "sklearn", "tokenizers", "torch", "transformers",
 }  # fmt: skip
 _MOST = 1000  # of the modules that a worker had to import; a message has room for their names
+_PATIENCE = 10_000  # milliseconds without an event until workers that wait give back their memory
 # The server's own, and one of the allocator that pyarrow brings, which takes care of forks itself.
 _HARMLESS_THREADS = {messages.SERVER, "jemalloc_bg_thd"}
 
@@ -59,6 +60,7 @@ class Server:
     job: Callable[[Callable[[], object]], int]
     _busy: set[_Worker] = field(default_factory=set)
     _idle: list[_Worker] = field(default_factory=list)
+    _news: list[str] = field(default_factory=list)  # what workers had to import since the last fork
     _events: select.poll = field(default_factory=select.poll)
     _calls: dict[int, Callable[[], None]] = field(default_factory=dict)
     _open: bool = True
@@ -71,8 +73,12 @@ class Server:
         self._watch(sys.stdin.fileno(), self._close)
         self._learn(ahead)
         while self._open or self._busy:
-            file, _ = self._events.poll()[0]  # a call may close the files of other events
-            self._calls[file]()
+            events = self._events.poll(_PATIENCE if self._idle else None)
+            if events:
+                file, _ = events[0]  # a call may close the files of other events
+                self._calls[file]()
+            else:
+                self._dismiss()
 
     def _watch(self, file: int, call: Callable[[], None], event: int = select.POLLIN) -> None:
         self._events.register(file, event)
@@ -91,6 +97,12 @@ class Server:
 
     def _accept(self) -> None:
         """Hand a client to a worker that waits, or to a new one."""
+        if not self._idle:
+            # Not before: what the last job of a run has imported would be imported for nobody.
+            news, self._news = self._news, []
+            self._learn(news)
+            if not self._open:
+                return
         client, _ = self.listener.accept()
         if messages.process_of_this_user(client) is None:
             client.close()
@@ -201,7 +213,13 @@ class Server:
             self._release(worker, note["status"])
             self._idle.append(worker)
         trials.take_in(note.get("tried", {}))
-        self._learn(note.get("imports", ()))
+        self._news += note.get("imports", ())
+
+    def _dismiss(self) -> None:
+        """End the workers that wait: a long job may need the memory that they hold."""
+        for worker in self._idle:
+            signal.pidfd_send_signal(worker.exit, signal.SIGKILL)
+        self._idle.clear()
 
     def _ended(self, worker: _Worker) -> None:
         _, status = os.waitpid(worker.process, 0)

@@ -194,7 +194,7 @@ def run_and_stay(at_end: Callable[[], object], *, keeps_gpu: bool = True) -> int
     if not keeps_gpu and "torch" in sys.modules:
         import torch
 
-        if torch.cuda.is_initialized():
+        if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
             _end(code, at_end)
     logging.shutdown()
     return code

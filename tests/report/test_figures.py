@@ -146,10 +146,10 @@ class TestFiles:
         code = (
             "import sys, exparity\n"
             "from pathlib import Path\n"
-            "from exparity.report.figures.style import save\n"
+            "from exparity.report.figures.style import house_style, save\n"
             "scores, groups = [1.0, 2.0, 4.0, 7.0] * 2, ['male', 'female'] * 4\n"
             "figure = exparity.plot_distributions(scores, groups, label='−½ ↑')\n"
-            "save(figure, Path(sys.argv[1]), 'title')\n"
+            "with house_style(): save(figure, Path(sys.argv[1]), 'title')\n"
         )
         for name, seed, zone in (("one", "1", "UTC"), ("two", "2", "Asia/Tokyo")):
             environment = {**os.environ, "PYTHONHASHSEED": seed, "TZ": zone}

@@ -24,6 +24,7 @@ from exparity.report.failures import Failures
 from exparity.report.figures.class_gaps import class_gaps_figure
 from exparity.report.figures.distributions import Spreads, distributions_figure
 from exparity.report.figures.effects import effects_figure
+from exparity.report.figures.fonts import quick_to_embed
 from exparity.report.figures.roc import roc_figure
 from exparity.report.figures.style import WIDTHS, house_style, save
 from exparity.report.figures.verdicts import verdicts_figure
@@ -55,7 +56,7 @@ def write_figures(
     ``gaps`` are those of the classes of the classifiers.
     """
     drawn = []
-    with house_style():
+    with house_style(), quick_to_embed():
         for name, title, prepare in chain(_drawings(study, tables), _of_classes(study, gaps)):
             with failures.caught(f"Figure {name}"):
                 draw = prepare()

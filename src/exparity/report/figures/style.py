@@ -66,12 +66,14 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def save(figure: Figure, path: Path, title: str) -> None:
-    """Save a figure in every format without anything that differs between two runs."""
-    with house_style():
-        for suffix, undated in FORMATS.items():
-            metadata = {"Title": visible(title), "Creator": "exparity", **undated}
-            figure.savefig(path.with_name(f"{path.name}.{suffix}"), metadata=metadata)
-            figure.set_layout_engine(None)  # it is laid out, and letters are everywhere as wide
+    """Save a figure in every format without anything that differs between two runs.
+
+    It is to be called within the style that the figure was drawn in.
+    """
+    for suffix, undated in FORMATS.items():
+        metadata = {"Title": visible(title), "Creator": "exparity", **undated}
+        figure.savefig(path.with_name(f"{path.name}.{suffix}"), metadata=metadata)
+        figure.set_layout_engine(None)  # it is laid out, and letters are everywhere as wide
 
 
 def tint(colour: str, share: float) -> str:

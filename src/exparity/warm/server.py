@@ -99,8 +99,8 @@ class Server:
         """Hand a client to a worker that waits, or to a new one."""
         if not self._idle:
             # Not before: what the last job of a run has imported would be imported for nobody.
-            news, self._news = self._news, []
-            self._learn(news)
+            self._learn(self._news)
+            self._news.clear()
             if not self._open:
                 return
         client, _ = self.listener.accept()

@@ -25,11 +25,11 @@ def quick_to_embed() -> Iterator[None]:
 
     matplotlib reads the whole font anew for each PDF and face, which takes longer than to draw.
     """
-    whole = rcParams["font.family"]
+    families = rcParams["font.family"]
     faces = (
-        FontProperties(family=whole),
-        FontProperties(family=whole, weight="bold"),
-        FontProperties(family=whole, style="italic"),
+        FontProperties(family=families),
+        FontProperties(family=families, weight="bold"),
+        FontProperties(family=families, style="italic"),
     )
     with TemporaryDirectory() as folder:
         copies = {}
@@ -40,7 +40,7 @@ def quick_to_embed() -> Iterator[None]:
             _write_copy(font, copy)
             fontManager.addfont(copy)
         try:
-            with rc_context({"font.family": [_FAMILY, *whole]}):
+            with rc_context({"font.family": [_FAMILY, *families]}):
                 yield
         finally:
             fontManager.ttflist = [

@@ -7,7 +7,7 @@ of the same texts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from operator import attrgetter
@@ -18,7 +18,7 @@ import numpy as np
 from exparity.core.grouping import grouped
 from exparity.core.settings import DEFAULTS, Statistics
 from exparity.stats.behrens_fisher import upper_tail
-from exparity.stats.mean_gap import Estimate, mean_gap
+from exparity.stats.mean_gap import Estimate, Sample, gap_of, sample_of
 from exparity.stats.parts import Parts, divided, like_with_like
 from exparity.stats.power import detectable_effect
 from exparity.stats.samples import GroupedTexts, set_index
@@ -228,21 +228,24 @@ def described_gaps(
     Returns:
         The gaps of each pair by its rows.
     """
-    compared = [
-        part for pair, rows in values.items() for part in _compared(rows, texts, pair, covariate)
-    ]
-    gaps: dict[tuple[str, str, int], DescribedGap[CrossedTest]] = {}
-    for alike in grouped(compared, attrgetter("cells")).values():
-        places = [(*part.pair, row) for part in alike for row in part.rows]
-        gaps |= zip(places, _described(alike), strict=True)
-    return [gaps[*pair, row] for pair, rows in values.items() for row in range(len(rows))]
+    gaps: dict[int, DescribedGap[CrossedTest]] = {}
+    for alike in grouped(_compared(values, texts, covariate), attrgetter("kind")).values():
+        gaps |= zip(_places_of(alike), _described(alike), strict=True)
+    return [gaps[place] for place in range(len(gaps))]
 
 
 class _Compared(NamedTuple):
-    """What is compared of two groups, in rows of values that are undefined in the same cells."""
+    """What is compared of two groups, in rows of values that are undefined in the same cells.
+
+    Attributes:
+        pair: the groups.
+        places: numbers of the rows' gaps among those of all pairs.
+        parts: values of the groups.
+        share, lacks_cells: see :class:`DescribedGap`.
+    """
 
     pair: tuple[str, str]
-    rows: list[int]
+    places: list[int]
     parts: Parts
     share: float
     lacks_cells: bool
@@ -253,41 +256,39 @@ class _Compared(NamedTuple):
         return int(self.parts.values[0].shape[-2])
 
     @property
-    def cells(self) -> tuple[object, ...]:
-        """What tells whether others are described with these: their cells that are undefined."""
-        undefined = [np.isnan(part[0]) for part in self.parts.values]
-        return (self.parts.are_sets, *((part.shape, part.tobytes()) for part in undefined))
-
-    def gap(
-        self,
-        columns: Row,
-        estimate: Estimate | None = None,
-        *,
-        is_constant: bool = False,
-    ) -> DescribedGap[CrossedTest]:
-        """Return the gap of a row with these columns of its test."""
-        test = replace(CrossedTest(*self.pair), **columns)
-        return DescribedGap(test, estimate, is_constant, self.share, self.lacks_cells)
+    def kind(self) -> tuple[int, bool]:
+        """Trainings and whether sets are compared: what is of one kind is described at once."""
+        return self.n_seeds, self.parts.are_sets
 
 
 def _compared(
-    values: FloatArray, texts: GroupedTexts, pair: tuple[str, str], covariate: FloatArray | None
+    values: Mapping[tuple[str, str], FloatArray], texts: GroupedTexts, covariate: FloatArray | None
 ) -> Iterator[_Compared]:
-    """Yield what is compared of two groups by (r, s, n) values."""
-    is_second = texts.in_group(pair[1])
-    chosen = texts.in_group(pair[0]) | is_second
-    is_b = is_second[chosen].astype(np.int64)
-    sets = set_index(texts.sets, chosen)
-    compared_values = values[..., chosen]
-    undefined = np.isnan(compared_values)
-    alike = grouped(range(len(compared_values)), lambda row: undefined[row].tobytes())
-    for rows in alike.values():
-        parts = divided(compared_values[rows], is_b, sets)
-        share = 1.0
-        if covariate is not None:
-            like, share = like_with_like(parts, divided(covariate[None, chosen], is_b, sets))
-            parts = like if share >= LEAST_SHARE else parts
-        yield _Compared(pair, rows, parts.known, share, bool(undefined[rows[0]].any()))
+    """Yield what is compared of every two groups by their (r, s, n) values."""
+    n_gaps = 0
+    for pair, pair_values in values.items():
+        is_second = texts.in_group(pair[1])
+        chosen = texts.in_group(pair[0]) | is_second
+        is_b = is_second[chosen].astype(np.int64)
+        sets = set_index(texts.sets, chosen)
+        compared_values = pair_values[..., chosen]
+        undefined = np.isnan(compared_values)
+        cells = [missing.tobytes() for missing in undefined]
+        for rows in grouped(range(len(cells)), cells.__getitem__).values():
+            parts = divided(compared_values[rows], is_b, sets)
+            share = 1.0
+            if covariate is not None:
+                like, share = like_with_like(parts, divided(covariate[None, chosen], is_b, sets))
+                parts = like if share >= LEAST_SHARE else parts
+            lacks_cells = bool(undefined[rows[0]].any())
+            places = [n_gaps + row for row in rows]
+            yield _Compared(pair, places, parts.known, share, lacks_cells)
+        n_gaps += len(pair_values)
+
+
+def _places_of(compared: Sequence[_Compared]) -> list[int]:
+    """Return the numbers of the gaps of what is compared."""
+    return [place for part in compared for place in part.places]
 
 
 def _not_comparable(test: Tested) -> Tested:
@@ -309,16 +310,24 @@ def _not_comparable(test: Tested) -> Tested:
 
 
 def _described(compared: Sequence[_Compared]) -> list[DescribedGap[CrossedTest]]:
-    """Describe the gaps of all rows of what is undefined in the same cells."""
-    compared_rows = [part for part in compared for _ in part.rows]
+    """Describe the gaps of all rows of one kind."""
+    alike = [part for part in compared for _ in part.places]
+    if not alike[0].n_seeds:
+        return [
+            DescribedGap(CrossedTest(*part.pair), None, False, part.share, part.lacks_cells)
+            for part in alike
+        ]
     gaps = _gaps_of(compared)
-    rows = [*_rows(gaps.columns._asdict())]
-    if gaps.estimate is None:
-        return [part.gap(row) for part, row in zip(compared_rows, rows, strict=True)]
-    described = zip(rows, map(Estimate, *gaps.estimate), gaps.are_constant.tolist(), strict=True)
+    rows = _rows(gaps.columns._asdict())
+    estimates = map(Estimate, *gaps.estimate)
+    are_constant = gaps.are_constant.tolist()
     return [
-        part.gap(row, row_estimate, is_constant=is_constant)
-        for part, (row, row_estimate, is_constant) in zip(compared_rows, described, strict=True)
+        DescribedGap(
+            CrossedTest(*part.pair, **row), estimate, is_constant, part.share, part.lacks_cells
+        )
+        for part, row, estimate, is_constant in zip(
+            alike, rows, estimates, are_constant, strict=True
+        )
     ]
 
 
@@ -343,50 +352,82 @@ class _Gaps(NamedTuple):
 
     Attributes:
         columns: what is known without a test.
-        estimate: of the mean gaps; None without trainings.
+        estimate: of the mean gaps.
         are_constant: (k,) whether all values of a gap are equal.
     """
 
     columns: _Columns
-    estimate: Estimate | None
+    estimate: Estimate
     are_constant: BoolArray
+
+
+class _Spread(NamedTuple):
+    """How the values of a group spread, in (k,) rows.
+
+    Attributes:
+        n: texts.
+        mean: over trainings and texts.
+        variance: within trainings, their mean; NaN if none has two values.
+        low, high: smallest and largest value.
+    """
+
+    n: IntArray
+    mean: FloatArray
+    variance: FloatArray
+    low: FloatArray
+    high: FloatArray
 
 
 @np.errstate(all="ignore")
 def _gaps_of(compared: Sequence[_Compared]) -> _Gaps:
-    """Describe the gaps of all rows of what is undefined in the same cells, in columns."""
-    are_sets = compared[0].parts.are_sets
-    a = _joined([part.parts.values[0] for part in compared])
-    b = _joined([part.parts.values[1] for part in compared])
-    n_gaps, n_seeds, n_a = a.shape
+    """Describe the gaps of all rows of one kind, which has trainings, in columns."""
+    n_seeds, are_sets = compared[0].kind
+    sides = [[part.parts.values[side] for part in compared] for side in (0, 1)]
+    a, b = _by_side(_spread_of, sides)
+    low = np.minimum(a.low, b.low)
+    high = np.maximum(a.high, b.high)
+    tested = [[first - second for first, second in zip(*sides, strict=True)]] if are_sets else sides
+    least = ROUNDING * np.maximum(-low, high)
+    estimate = _cleaned(gap_of(_by_side(sample_of, tested)), least)
+    sd = _unless_rounding(np.sqrt((a.variance + b.variance) / 2), least)
     columns = _Columns(
-        n_seeds=np.full(n_gaps, n_seeds),
-        n_sets=np.full(n_gaps, n_a * are_sets),
-        n_a=np.full(n_gaps, n_a),
-        n_b=np.full(n_gaps, b.shape[-1]),
-        seeds_above=np.zeros(n_gaps, dtype=np.int64),
-        seeds_below=np.zeros(n_gaps, dtype=np.int64),
-        mean_a=np.full(n_gaps, np.nan),
-        mean_b=np.full(n_gaps, np.nan),
-        estimate=np.full(n_gaps, np.nan),
-        pooled_sd=np.full(n_gaps, np.nan),
-        d=np.full(n_gaps, np.nan),
-    )
-    if not n_seeds:
-        return _Gaps(columns, None, np.zeros(n_gaps, dtype=bool))
-    estimate, sd = _estimated(a, b, paired=are_sets)
-    columns = columns._replace(
+        n_seeds=np.full(len(sd), n_seeds),
+        n_sets=a.n * are_sets,
+        n_a=a.n,
+        n_b=b.n,
         seeds_above=(estimate.gaps > 0).sum(axis=-1),
         seeds_below=(estimate.gaps < 0).sum(axis=-1),
-        mean_a=np.nanmean(a, axis=(-2, -1)),
-        mean_b=np.nanmean(b, axis=(-2, -1)),
+        mean_a=a.mean,
+        mean_b=b.mean,
         estimate=estimate.gap,
         pooled_sd=sd,
         d=np.divide(estimate.gap, sd),
     )
-    values = np.concatenate([a, b], axis=-1)
-    are_constant = np.nanmax(values, axis=(-2, -1)) == np.nanmin(values, axis=(-2, -1))
-    return _Gaps(columns, estimate, are_constant)
+    return _Gaps(columns, estimate, low == high)
+
+
+Described = TypeVar("Described", _Spread, Sample)
+
+
+def _by_side(
+    describe: Callable[[FloatArray], Described], sides: Sequence[Sequence[FloatArray]]
+) -> list[Described]:
+    """Describe all rows of (r, s, n) values of each side, at once where the same cells are missing.
+
+    What cells a group has does not depend on what it is compared with, so that the calls rise with
+    the groups, also where these are of unequal sizes, and not with the pairs.
+    """
+    parts = [part for side in sides for part in side]
+    ends = np.cumsum([len(part) for part in parts])
+    places = np.split(np.arange(ends[-1]), ends[:-1])
+    missing = [np.isnan(part[0]) for part in parts]
+    cells = [(mask.shape, mask.tobytes()) for mask in missing]
+    blocks = grouped(range(len(parts)), cells.__getitem__).values()
+    described = [describe(_joined([parts[number] for number in block])) for block in blocks]
+    order = np.argsort(np.concatenate([places[number] for block in blocks for number in block]))
+    columns = [np.concatenate(column)[order] for column in zip(*described, strict=True)]
+    by_side = zip(*(np.split(column, len(sides)) for column in columns), strict=True)
+    return [type(described[0])._make(side) for side in by_side]
 
 
 def _joined(parts: Sequence[FloatArray]) -> FloatArray:
@@ -394,46 +435,41 @@ def _joined(parts: Sequence[FloatArray]) -> FloatArray:
     return np.concatenate([part.swapaxes(-1, -2) for part in parts]).swapaxes(-1, -2)
 
 
+@np.errstate(all="ignore")
+def _spread_of(part: FloatArray) -> _Spread:
+    """Return how (k, s, n) values spread that are undefined in the same cells."""
+    several = (~np.isnan(part[0])).sum(axis=1) > 1
+    variances = np.nanvar(np.ascontiguousarray(part[:, several]), axis=-1, ddof=1)
+    return _Spread(
+        n=np.full(len(part), part.shape[-1]),
+        mean=np.nanmean(part, axis=(-2, -1)),
+        variance=variances.mean(axis=-1) if several.any() else np.full(len(part), np.nan),
+        low=np.nanmin(part, axis=(-2, -1)),
+        high=np.nanmax(part, axis=(-2, -1)),
+    )
+
+
+@np.errstate(all="ignore")
+def _cleaned(estimate: Estimate, least: FloatArray) -> Estimate:
+    """Return (k,) estimates without what is rounding: sizes up to the least one."""
+    fields = estimate._asdict()
+    for name in ("gap", "gaps", "gap_errors"):
+        fields[name] = _unless_rounding(fields[name], least)
+    for name in ("v_seeds", "v_texts", "v_cells"):
+        fields[name] = _unless_rounding(np.sqrt(fields[name]), least) ** 2
+    return Estimate(**fields)
+
+
+def _unless_rounding(sizes: FloatArray, least: FloatArray) -> FloatArray:
+    """Return (k, ...) sizes, 0 where they are at most the (k,) least ones."""
+    bound = least.reshape(-1, *[1] * (sizes.ndim - 1))
+    return np.where(np.abs(sizes) <= bound, 0.0, sizes)
+
+
 def _rows(columns: Mapping[str, np.ndarray]) -> Iterator[Row]:
     """Yield a mapping for each row of columns."""
     for row in zip(*(column.tolist() for column in columns.values()), strict=True):
         yield dict(zip(columns, row, strict=True))
-
-
-@np.errstate(all="ignore")
-def _estimated(a: FloatArray, b: FloatArray, *, paired: bool) -> tuple[Estimate, FloatArray]:
-    """Estimate mean gaps of (r, s, n) values, and the standard deviations within groups.
-
-    What is rounding counts as 0.
-    """
-    sizes = [np.nanmax(np.abs(part), axis=(-2, -1)) for part in (a, b)]
-    least = ROUNDING * np.maximum(*sizes)
-
-    def cleaned(value: FloatArray) -> FloatArray:
-        bound = least.reshape(-1, *[1] * (value.ndim - 1))
-        return np.where(np.abs(value) <= bound, 0.0, value)
-
-    estimate = mean_gap(a - b) if paired else mean_gap(a, b)
-    fields = estimate._asdict()
-    for name in ("gap", "gaps", "gap_errors"):
-        fields[name] = cleaned(fields[name])
-    for name in ("v_seeds", "v_texts", "v_cells"):
-        fields[name] = cleaned(np.sqrt(fields[name])) ** 2
-    sd = cleaned(np.sqrt((_variances_within(a) + _variances_within(b)) / 2))
-    return Estimate(**fields), sd
-
-
-@np.errstate(all="ignore")
-def _variances_within(part: FloatArray) -> FloatArray:
-    """Return (r,) means over seeds of the variance of (r, s, n) values, NaN if no seed has two.
-
-    The rows are undefined in the same cells.
-    """
-    several = (~np.isnan(part[0])).sum(axis=1) > 1
-    if not several.any():
-        return np.full(len(part), np.nan)
-    variances = np.nanvar(np.ascontiguousarray(part[:, several]), axis=-1, ddof=1)
-    return np.asarray(variances.mean(axis=-1))
 
 
 def with_tests(
@@ -505,9 +541,8 @@ class MeanGaps(NamedTuple):
     Attributes:
         n_seeds: trainings with values of both groups.
         mean_a, mean_b: mean of each group.
-        d: mean gap in units of the standard deviation within groups.
-        p_mean: of "the mean gap is zero"; NaN where it is not tested.
-        are_equal: whether both groups have one mean, from which no value of a training differs.
+        d: mean gap in units of the standard deviation within groups; 0 where all values are equal.
+        p_mean: of "the mean gap is zero"; NaN where it is not tested, 1 where all values are equal.
     """
 
     n_seeds: IntArray
@@ -515,7 +550,6 @@ class MeanGaps(NamedTuple):
     mean_b: FloatArray
     d: FloatArray
     p_mean: FloatArray
-    are_equal: BoolArray
 
 
 def mean_gaps(values: Mapping[tuple[str, str], FloatArray], texts: GroupedTexts) -> MeanGaps:
@@ -530,12 +564,7 @@ def mean_gaps(values: Mapping[tuple[str, str], FloatArray], texts: GroupedTexts)
     Returns:
         The gaps of each pair by its rows.
     """
-    placed: list[tuple[IntArray, _Compared]] = []
-    n_gaps = 0
-    for pair, rows in values.items():
-        parts = _compared(rows, texts, pair, None)
-        placed += [(n_gaps + np.array(part.rows), part) for part in parts]
-        n_gaps += len(rows)
+    n_gaps = sum(map(len, values.values()))
     p_mean = np.full(n_gaps, np.nan)
     tests = MeanGaps(
         n_seeds=np.zeros(n_gaps, dtype=np.int64),
@@ -543,43 +572,33 @@ def mean_gaps(values: Mapping[tuple[str, str], FloatArray], texts: GroupedTexts)
         mean_b=p_mean.copy(),
         d=p_mean.copy(),
         p_mean=p_mean,
-        are_equal=np.zeros(n_gaps, dtype=bool),
     )
-    for n_seeds, alike in grouped(placed, lambda part: part[1].n_seeds).items():
-        if n_seeds:
-            blocks = grouped(alike, lambda part: part[1].cells).values()
-            places = np.concatenate([rows for block in blocks for rows, _ in block])
-            gaps = [_gaps_of([part for _, part in block]) for block in blocks]
-            for column, some in zip(tests, _tested_means(gaps), strict=True):
-                column[places] = some
+    for alike in grouped(_compared(values, texts, None), attrgetter("kind")).values():
+        if alike[0].n_seeds:
+            for column, some in zip(tests, _tested_means(_gaps_of(alike)), strict=True):
+                column[_places_of(alike)] = some
     return tests
 
 
-def _tested_means(blocks: Sequence[_Gaps]) -> MeanGaps:
-    """Test the mean gaps of all blocks, which are of as many trainings."""
-    columns = _Columns(*map(np.concatenate, zip(*(gaps.columns for gaps in blocks), strict=True)))
-    estimates = [gaps.estimate for gaps in blocks if gaps.estimate is not None]
-    estimate = Estimate(*map(np.concatenate, zip(*estimates, strict=True)))
+def _tested_means(gaps: _Gaps) -> MeanGaps:
+    """Test the mean gaps of as many trainings."""
+    columns, estimate, are_constant = gaps
     flags = _flags_by_spread(
         np.stack([estimate.v_seeds, estimate.v_texts], axis=1),
         columns.pooled_sd,
         columns.estimate,
         np.minimum(columns.n_a, columns.n_b),
-        np.concatenate([gaps.are_constant for gaps in blocks]),
+        are_constant,
     )
     is_tested = ~np.isin(flags, [*_UNTESTED])
     tested = Estimate(*(part[is_tested] for part in estimate))
     p_mean = np.full(len(flags), np.nan)
     p_mean[is_tested] = typical_gap(tested).p_mean
     is_level = np.isin(flags, ["constant", "no_differences"])
-    return MeanGaps(
-        columns.n_seeds,
-        columns.mean_a,
-        columns.mean_b,
-        columns.d,
-        p_mean,
-        is_level & (columns.pooled_sd == 0) & (columns.estimate == 0),
-    )
+    are_equal = is_level & (columns.pooled_sd == 0) & (columns.estimate == 0)
+    d = np.where(are_equal, 0.0, columns.d)
+    p_mean[are_equal] = 1.0
+    return MeanGaps(columns.n_seeds, columns.mean_a, columns.mean_b, d, p_mean)
 
 
 def _with_test(

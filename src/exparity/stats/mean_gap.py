@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,6 @@ from exparity.stats.behrens_fisher import TwoErrors, welch
 from exparity.types import BoolArray, FloatArray, IntArray
 
 _UNKNOWN = np.full(1, np.nan)
-_Component = tuple[FloatArray, FloatArray]  # a variance and its degrees of freedom
 _SWEEPS = 10  # of the additive fit; one is exact where no cell is missing
 
 
@@ -101,7 +101,6 @@ VARIANCES = ("v_seeds", "v_texts", "v_cells", "n_seeds", "dof_texts")
 """Fields of an estimate, and columns of tables of gaps, that its errors follow from."""
 
 
-@np.errstate(all="ignore")
 def mean_gap(*parts: FloatArray) -> Estimate:
     """Estimate a mean over crossed trainings and texts (Judd, Westfall and Kenny 2012).
 
@@ -123,28 +122,10 @@ def mean_gap(*parts: FloatArray) -> Estimate:
     tests err on the safe side. The examples of two groups count as independent draws; what a
     training does to both groups alike cancels.
     """
-    groups = [_group(part) for part in parts]
-    seeds = groups[-1].n_seeds
-    signed = [*zip((1, -1), groups, strict=False)]  # the second group is subtracted
-    v_seeds, _ = _component(
-        np.sum([sign * group.seed_shares for sign, group in signed], axis=0), seeds, seeds - 1
-    )
-    v_texts, dof_texts = welch([group.texts for group in groups])
-    v_gaps, gap_dof = welch([group.within_trainings for group in groups])
-    return Estimate(
-        gap=np.sum([sign * group.mean for sign, group in signed], axis=0),
-        v_seeds=v_seeds,
-        v_texts=v_texts,
-        v_cells=np.sum([group.cells[0] for group in groups], axis=0),
-        n_seeds=np.asarray(seeds),
-        dof_texts=dof_texts,
-        gaps=np.sum([sign * group.training_means for sign, group in signed], axis=0),
-        gap_errors=np.sqrt(v_gaps),
-        gap_dof=gap_dof,
-    )
+    return gap_of([sample_of(part) for part in parts])
 
 
-class _Group(NamedTuple):
+class Sample(NamedTuple):
     """One part of a mean gap: the values of a group, or the differences within matched sets.
 
     Attributes:
@@ -152,21 +133,49 @@ class _Group(NamedTuple):
         training_means: (..., s) mean of each training.
         seed_shares: (..., s) share of each training in the error of the mean.
         n_seeds: (...) trainings with a value.
-        texts: variance of the mean from texts and single cells, and its degrees of freedom.
-        cells: the same from single cells alone.
-        within_trainings: the same of the mean of each training, over its texts.
+        v_texts: (...) variance of the mean from texts and single cells.
+        dof_texts: (...) its degrees of freedom.
+        v_cells: (...) variance of the mean from single cells alone.
+        v_trainings: (..., s) variance of the mean of each training, over its texts.
+        training_dof: (..., s) degrees of freedom of these.
     """
 
     mean: FloatArray
     training_means: FloatArray
     seed_shares: FloatArray
     n_seeds: IntArray
-    texts: _Component
-    cells: _Component
-    within_trainings: _Component
+    v_texts: FloatArray
+    dof_texts: FloatArray
+    v_cells: FloatArray
+    v_trainings: FloatArray
+    training_dof: FloatArray
 
 
-def _group(part: FloatArray) -> _Group:
+@np.errstate(all="ignore")
+def gap_of(samples: Sequence[Sample]) -> Estimate:
+    """Estimate the gap between two samples, or the mean of one; see :func:`mean_gap`."""
+    seeds = samples[-1].n_seeds
+    signed = [*zip((1, -1), samples, strict=False)]  # the second one is subtracted
+    v_seeds, _ = _component(
+        np.sum([sign * sample.seed_shares for sign, sample in signed], axis=0), seeds, seeds - 1
+    )
+    v_texts, dof_texts = welch([(sample.v_texts, sample.dof_texts) for sample in samples])
+    v_gaps, gap_dof = welch([(sample.v_trainings, sample.training_dof) for sample in samples])
+    return Estimate(
+        gap=np.sum([sign * sample.mean for sign, sample in signed], axis=0),
+        v_seeds=v_seeds,
+        v_texts=v_texts,
+        v_cells=np.sum([sample.v_cells for sample in samples], axis=0),
+        n_seeds=np.asarray(seeds),
+        dof_texts=dof_texts,
+        gaps=np.sum([sign * sample.training_means for sign, sample in signed], axis=0),
+        gap_errors=np.sqrt(v_gaps),
+        gap_dof=gap_dof,
+    )
+
+
+@np.errstate(all="ignore")
+def sample_of(part: FloatArray) -> Sample:
     """Take the (..., s, n) values of a group apart; NaN where a cell is missing."""
     defined = ~np.isnan(part)
     m = defined.sum(axis=(-2, -1))
@@ -178,18 +187,23 @@ def _group(part: FloatArray) -> _Group:
     k = defined.sum(axis=-1)
     training_means = np.where(defined, part, 0.0).sum(axis=-1) / k
     within = np.where(defined, part - training_means[..., None], 0.0) / k[..., None]
-    return _Group(
+    v_texts, dof_texts = _component(e.sum(axis=-2), n, n - 1)
+    v_cells, _ = _component(residuals, m, m - seeds - n + 1)
+    v_trainings, training_dof = _component(within, k, k - 1)
+    return Sample(
         mean=mean,
         training_means=training_means,
         seed_shares=e.sum(axis=-1),
         n_seeds=seeds,
-        texts=_component(e.sum(axis=-2), n, n - 1),
-        cells=_component(residuals, m, m - seeds - n + 1),
-        within_trainings=_component(within, k, k - 1),
+        v_texts=v_texts,
+        dof_texts=dof_texts,
+        v_cells=v_cells,
+        v_trainings=v_trainings,
+        training_dof=training_dof,
     )
 
 
-def _component(shares: FloatArray, times: IntArray, dof: IntArray) -> _Component:
+def _component(shares: FloatArray, times: IntArray, dof: IntArray) -> tuple[FloatArray, FloatArray]:
     """Scale the sum of squares of (..., k) shares in an error; NaN without degrees of freedom."""
     variance = np.where(dof > 0, (shares**2).sum(axis=-1) * times / dof, np.nan)
     return variance, np.asarray(dof, dtype=np.float64)

@@ -120,16 +120,14 @@ def _tested(scores: Mapping[tuple[str, str], FloatArray], texts: GroupedTexts) -
     gaps = mean_gaps(rows, texts)
     first, *_ = scores.values()
     by_scale = len(scores), len(first), -1
-    are_equal = gaps.are_equal.reshape(by_scale)
-    d = np.where(are_equal, 0.0, gaps.d.reshape(by_scale))
-    p_mean = np.where(are_equal, 1.0, gaps.p_mean.reshape(by_scale))
+    d = gaps.d.reshape(by_scale)
+    p_mean = gaps.p_mean.reshape(by_scale)
     return MeanGaps(
         n_seeds=gaps.n_seeds.reshape(by_scale)[:, 0],
         mean_a=gaps.mean_a.reshape(by_scale)[:, 0],
         mean_b=gaps.mean_b.reshape(by_scale)[:, 0],
         d=d[:, 0],
         p_mean=p_mean_on_all_scales(d.swapaxes(0, 1), p_mean.swapaxes(0, 1)),
-        are_equal=np.asarray(are_equal.all(axis=1)),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache, partial
 
 import numpy as np
 
@@ -50,14 +51,12 @@ def over_scales(
     skills = [quantity for quantity in quantities if isinstance(quantity, Skill)]
     claims_means = all(skill.claims_means for skill in skills)
     scales = [scale for scale in tests if scale]
+    mean_room = cache(partial(_mean_room, skills))  # a group is in many pairs
     results = []
     for pair in zip(*tests.values(), strict=True):
         by_scale = dict(zip(scales, pair, strict=True))
         rooms = {
-            scale: (
-                _mean_room(skills, scale, test.group_a),
-                _mean_room(skills, scale, test.group_b),
-            )
+            scale: (mean_room(scale, test.group_a), mean_room(scale, test.group_b))
             for scale, test in by_scale.items()
         }
         on_all, apart = on_all_scales(

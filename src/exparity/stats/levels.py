@@ -9,7 +9,7 @@ import numpy as np
 
 from exparity.core.settings import DEFAULTS
 from exparity.stats.crossed import ROUNDING
-from exparity.stats.mean_gap import mean_gap
+from exparity.stats.mean_gap import Estimate, mean_gap
 from exparity.stats.typical_gap import typical_gap
 from exparity.types import FloatArray
 
@@ -54,25 +54,30 @@ def group_levels(
         confidence: coverage of the intervals.
     """
     group_names = np.array(groups, dtype=object)
-    return [_level(group, values[:, group_names == group], confidence) for group in order]
+    parts = [_known(values[:, group_names == group]) for group in order]
+    # Without those of single trainings, of which groups may have different numbers.
+    estimates = [mean_gap(part)[:6] for part in parts]
+    estimate = Estimate(*map(np.array, zip(*estimates, strict=True)))
+    ends = zip(*typical_gap(estimate).mean_interval(confidence), strict=True)
+    return [
+        _level(group, part, float(low), float(high))
+        for group, part, (low, high) in zip(order, parts, ends, strict=True)
+    ]
 
 
-@np.errstate(all="ignore")
-def _level(group: str, values: FloatArray, confidence: float) -> GroupLevel:
-    """Return the level of one group from its (s, n) values."""
+def _known(values: FloatArray) -> FloatArray:
+    """Return (s, n) values without trainings and texts that have none."""
     defined = ~np.isnan(values)
-    trainings = defined.any(axis=1)
-    texts = defined.any(axis=0)
-    n_texts = int(texts.sum())
-    n_trainings = int(trainings.sum())
+    return values[defined.any(axis=1)][:, defined.any(axis=0)]
+
+
+def _level(group: str, values: FloatArray, low: float, high: float) -> GroupLevel:
+    """Return the level of one group from its known (s, n) values and the ends of its interval."""
+    n_trainings, n_texts = values.shape
     if not n_texts:
         return GroupLevel(group)
-    present = values[trainings][:, texts]
-    level = float(np.nanmean(present))
-    ends = level, level
-    if np.nanmax(present) - np.nanmin(present) > ROUNDING * np.nanmax(np.abs(present)):
-        low, high = typical_gap(mean_gap(present)).mean_interval(confidence)
-        ends = float(low), float(high)
-    elif n_texts == 1:
-        ends = np.nan, np.nan
-    return GroupLevel(group, n_texts, n_trainings, level, *ends)
+    level = float(np.nanmean(values))
+    varies = np.nanmax(values) - np.nanmin(values) > ROUNDING * np.nanmax(np.abs(values))
+    if not varies:
+        low = high = level if n_texts > 1 else np.nan
+    return GroupLevel(group, n_texts, n_trainings, level, low, high)

@@ -28,12 +28,14 @@ def mann_whitney(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
     from scipy.stats import mannwhitneyu
 
-    u, p = map(np.asarray, mannwhitneyu(a, b, axis=-1, method="asymptotic"))
+    is_exact = np.zeros(a.shape[:-1], dtype=bool)
     if min(a.shape[-1], b.shape[-1]) <= _EXACT_GROUP:
-        has_ties = (np.diff(np.sort(np.concatenate([a, b], axis=-1))) == 0).any(axis=-1)
-        if not has_ties.all():
-            exact = mannwhitneyu(a[~has_ties], b[~has_ties], axis=-1, method="exact")
-            p[~has_ties] = exact.pvalue
+        is_exact = (np.diff(np.sort(np.concatenate([a, b], axis=-1))) != 0).all(axis=-1)
+    u = np.empty(is_exact.shape)
+    p = np.empty(is_exact.shape)
+    for chosen, method in ((is_exact, "exact"), (~is_exact, "asymptotic")):
+        if chosen.any():
+            u[chosen], p[chosen] = mannwhitneyu(a[chosen], b[chosen], axis=-1, method=method)
     return u, np.where(np.isnan(p), 1.0, p)
 
 

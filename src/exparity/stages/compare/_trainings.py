@@ -201,22 +201,21 @@ class _Comparison:
             if cell.ceilings is not None
         ]
         ceilings = np.array(laid_ceilings).reshape(len(laid_ceilings), len(self.trained.places))
-        pairs = combinations(self.texts.grouped.order, 2)
-        return {pair: self._facts_of(*pair, ceilings) for pair in pairs}
-
-    def _facts_of(self, group_a: str, group_b: str, ceilings: FloatArray) -> GroupFacts:
-        """Return what two groups differ in, given (s, n) ceilings."""
         texts = self.texts
-        in_a = texts.grouped.in_group(group_a)
-        in_b = texts.grouped.in_group(group_b)
-        has_lengths = min(in_a.sum(), in_b.sum()) > 1
-        return GroupFacts(
-            certainty_d=self.classifiers.certainty_d(group_a, group_b),
-            length_d=float(cohens_d(texts.n_words[in_a], texts.n_words[in_b]))
-            if has_lengths
-            else np.nan,
-            share_right_a=self.classifiers.mean_share_right(group_a),
-            share_right_b=self.classifiers.mean_share_right(group_b),
-            ceiling_a=mean_of_finite(ceilings[:, in_a]),
-            ceiling_b=mean_of_finite(ceilings[:, in_b]),
-        )
+        members = {group: texts.grouped.in_group(group) for group in texts.grouped.order}
+        n_words = {group: texts.n_words[mask] for group, mask in members.items()}
+        ceiling = {group: mean_of_finite(ceilings[:, mask]) for group, mask in members.items()}
+        share_right = {group: self.classifiers.mean_share_right(group) for group in members}
+        return {
+            (a, b): GroupFacts(
+                certainty_d=self.classifiers.certainty_d(a, b),
+                length_d=float(cohens_d(n_words[a], n_words[b]))
+                if min(len(n_words[a]), len(n_words[b])) > 1
+                else np.nan,
+                share_right_a=share_right[a],
+                share_right_b=share_right[b],
+                ceiling_a=ceiling[a],
+                ceiling_b=ceiling[b],
+            )
+            for a, b in combinations(members, 2)
+        }

@@ -6,6 +6,7 @@ declares. Stages that always run, such as the one of verdicts, register in the s
 """
 
 from exparity.artefacts.analyses import ANALYSES as ANALYSES
+from exparity.artefacts.analyses import CHANCE_IS_ZERO as CHANCE_IS_ZERO
 from exparity.artefacts.analyses import AnalysisFacts as AnalysisFacts
 from exparity.artefacts.analyses import ExperimentView as ExperimentView
 from exparity.artefacts.analyses import Findings as Findings

@@ -156,6 +156,15 @@ class ExperimentView(Protocol):
         """Return the largest sample of test texts that a method explains."""
 
 
+CHANCE_IS_ZERO = "zero"
+"""Skill of metrics by which explanations at random have 0; not that of ``loo_correlation``."""
+
+
+def smallest_sample(*sizes: int | None) -> int | None:
+    """Return the smallest of some samples of texts by their sizes, where None is all texts."""
+    return min((size for size in sizes if size is not None), default=None)
+
+
 def where_methods_compete(
     experiment: ExperimentView, ids: Ids, **settings: Any
 ) -> dict[str, object] | None:
@@ -170,7 +179,8 @@ def metrics_that_foresee(experiment: ExperimentView, dataset: str) -> list[str]:
     foresight too, and is not among them.
     """
     asking = experiment.metrics_that_need("foresight", dataset)
-    return [metric for metric in experiment.metrics_that_need("zero", dataset) if metric in asking]
+    by_zero = experiment.metrics_that_need(CHANCE_IS_ZERO, dataset)
+    return [metric for metric in by_zero if metric in asking]
 
 
 def metrics_with_limits(experiment: ExperimentView, dataset: str) -> list[str]:

@@ -12,12 +12,11 @@ from exparity.core.errors import InputError
 from exparity.core.formats import duration
 from exparity.costs.finished import JobCost
 from exparity.costs.planned import PlannedExamples, planned_jobs
+from exparity.jobs.parts import USUAL_UNITS
 from exparity.metrics import limits
 from exparity.metrics.foresight import Design
 from exparity.models.functions import load_function
 
-TOKENS = 20
-"""Units of a text where its length is not known, roughly."""
 _SAMPLES = ("num_samples", "n_samples", "max_evals", "n_steps")
 """Options of methods and metrics that say how many passes they make."""
 
@@ -107,7 +106,7 @@ def calls_of(experiment: Experiment, job: JobCost, examples: PlannedExamples) ->
     return texts * passes_of(experiment, job.stage, job.ids)
 
 
-def passes_of(experiment: Experiment, stage: str, ids: Ids, tokens: int = TOKENS) -> int:
+def passes_of(experiment: Experiment, stage: str, ids: Ids, tokens: int = USUAL_UNITS) -> int:
     """Return the passes that a job makes for each of its texts, roughly.
 
     A method or metric counts as its option for samples says, or else by its declared passes.

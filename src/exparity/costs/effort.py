@@ -15,7 +15,8 @@ from exparity.artefacts.ids import Ids
 from exparity.config.experiment import Experiment, text_bytes
 from exparity.config.resolved import Cell
 from exparity.core.errors import InputError, exit_on_bad_input
-from exparity.costs.calls import TOKENS, passes_of
+from exparity.costs.calls import passes_of
+from exparity.jobs.parts import USUAL_UNITS
 
 CORE_GFLOPS = 50
 """Operations of a CPU core in a second, in billions; docs/performance.md has measured ones."""
@@ -117,8 +118,8 @@ class Effort:
         else:
             mean = _line_bytes(at_hand[0]) if at_hand else 0.0
             texts = math.ceil(_TEST_SHARE * size / mean) if mean else _TEXTS
-        tokens = round(mean / _BYTES_OF_TOKEN) if mean else TOKENS
-        return Length(texts, min(max(tokens, TOKENS), _LONGEST))
+        tokens = round(mean / _BYTES_OF_TOKEN) if mean else USUAL_UNITS
+        return Length(texts, min(max(tokens, USUAL_UNITS), _LONGEST))
 
 
 def effort_or_exit(experiment: Experiment, gflops: object) -> Effort:

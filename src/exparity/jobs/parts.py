@@ -31,6 +31,8 @@ from exparity.types import Example
 
 log = logging.getLogger(__name__)
 
+USUAL_UNITS = 20
+"""Units of a text where its length is not known, roughly."""
 _PASSES = 16000
 _SMALL = 1 << 22
 """Weights of a model below which a part of passes alone has more of them: each takes so little."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
-from exparity.artefacts.analyses import ExperimentView, Table, metrics_with_limits
+from exparity.artefacts.analyses import ExperimentView, Table, metrics_with_limits, smallest_sample
 from exparity.artefacts.columns import KEY
 from exparity.artefacts.ids import Ids
 from exparity.artefacts.running import analysis
@@ -280,10 +280,9 @@ def _random_options(experiment: ExperimentView, ids: Ids) -> dict[str, object] |
     if not draws or experiment.metrics[ids.metric].entry.facts.needs == "explainer":
         return None
     scoring = experiment.evaluate_options(**ids)
-    sizes = [scoring["max_examples"], experiment.most_explained(ids)]
     return {
         **scoring,
-        "max_examples": min((size for size in sizes if size is not None), default=None),
+        "max_examples": smallest_sample(scoring["max_examples"], experiment.most_explained(ids)),
         "digest": scoring["digest"] + source_digest(_RANDOM_SOURCE, _LIMITS),
         "draws": draws,
         "target": experiment.config.target,

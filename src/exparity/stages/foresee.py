@@ -13,7 +13,7 @@ from typing import Annotated
 
 import numpy as np
 
-from exparity.artefacts.analyses import ExperimentView, Table
+from exparity.artefacts.analyses import ExperimentView, Table, smallest_sample
 from exparity.artefacts.columns import KEY
 from exparity.artefacts.ids import Ids
 from exparity.artefacts.running import analysis
@@ -23,7 +23,7 @@ from exparity.core.digest import source_digest
 from exparity.explanations import Explanation, units
 from exparity.explanations.units import Unit
 from exparity.jobs.loop import Compute, Rest, load, run
-from exparity.jobs.parts import Job
+from exparity.jobs.parts import USUAL_UNITS, Job
 from exparity.metrics import MetricBatch, foresight
 from exparity.metrics.foresight import Design, Foresight, design_of, foresights
 from exparity.quantities.inputs import key_of
@@ -31,8 +31,6 @@ from exparity.stages.explain import Choice, ChosenTexts, checked_encoder
 from exparity.types import Example
 
 _SOURCES = [Path(str(module.__file__)) for module in (foresight, units)]
-_USUAL_UNITS = 20
-"""Units of a text, roughly."""
 
 
 def _options(experiment: ExperimentView, ids: Ids) -> dict[str, object] | None:
@@ -43,13 +41,13 @@ def _options(experiment: ExperimentView, ids: Ids) -> dict[str, object] | None:
         experiment.evaluate_options(**ids, method=method)["max_examples"]
         for method in experiment.methods
     ]
-    sizes = [experiment.most_explained(ids), None if None in scored else max(scored)]
+    most_scored = None if None in scored else max(scored)
     return {
         **design_of(experiment.evaluate_options(**ids)["params"])._asdict(),
         "precision": experiment.config.precision,
         "target": experiment.config.target,
         "examples": experiment.config.examples,
-        "max_examples": min((size for size in sizes if size is not None), default=None),
+        "max_examples": smallest_sample(experiment.most_explained(ids), most_scored),
         "digest": source_digest(*_SOURCES),
     }
 
@@ -125,7 +123,7 @@ def foresee_cell(
         files=[data, predictions],
         checkpoint=checkpoint,
         sources=_SOURCES,
-        passes=design.passes_of(_USUAL_UNITS),
+        passes=design.passes_of(USUAL_UNITS),
         load=partial(load, checkpoint, machine),
         doing="leaving out parts of texts",
         facts={**texts.data.compared, "flags": texts.flags},

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from exparity.analyses import (
+    CHANCE_IS_ZERO,
     ExperimentView,
     StageResult,
     Table,
@@ -53,7 +54,7 @@ def _job_options(experiment: ExperimentView, ids: Ids, **settings: Any) -> dict[
     "positive_control",
     level="model",
     reads=("predictions", "foresight", "removal_limits"),
-    metric_needs={"foresight": "zero"},  # and not that of loo_correlation
+    metric_needs={"foresight": CHANCE_IS_ZERO},
     writes={
         "positive_control": Table(
             "witness unit: string",

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import numpy as np
 
-from exparity.analyses import ExperimentView, StageResult, Table, analysis
+from exparity.analyses import CHANCE_IS_ZERO, ExperimentView, StageResult, Table, analysis
 from exparity.analyses._recipes import recipes_of
 from exparity.analyses.remedies._compared import Compared, HalvedTexts
 from exparity.analyses.remedies._means import JOIN, Explained, means_of_pairs
@@ -69,7 +69,7 @@ def _job_options(experiment: ExperimentView, ids: Ids) -> dict[str, dict[str, li
         "explanations",
         "foresight",
     ),
-    metric_needs={"foresight": "zero"},  # and not that of loo_correlation
+    metric_needs={"foresight": CHANCE_IS_ZERO},
     writes={
         "remedies": Table(
             "metric_kind: string?",

@@ -10,7 +10,7 @@ communities, whose raw files lie in --data; no text is printed. Everything runs 
 seconds count, without loading. A gap is the first community's mean minus the second's, with the
 p-value of a t-test with unequal variances, corrected for the number of gaps (Benjamini and
 Hochberg), and the smallest gap that a single test finds with a power of 80 %.
-A run that is stopped (SIGTERM) prints the tables of the texts so far.
+A run that is stopped (SIGTERM) prints the tables of the texts so far, and ends.
 """
 
 from __future__ import annotations
@@ -169,8 +169,11 @@ def by_prompt(task: Task, model: Model) -> Iterator[dict[str, Any]]:
         }
 
 
-def explained(task: Task, model: Model, masks: int) -> None:
-    """Print means of methods by metrics, answers of self-explanations, and gaps of groups."""
+def explained(task: Task, model: Model, masks: int) -> bool:
+    """Print means of methods by metrics, answers of self-explanations, and gaps of groups.
+
+    Return whether they are of all texts: a run that is stopped begins no other part.
+    """
     classifier = task.classifier(model, "two-shot")
     metrics: dict[str, dict[str, Any]] = {
         "forward_simulation": {"num_masks": masks},
@@ -180,7 +183,8 @@ def explained(task: Task, model: Model, masks: int) -> None:
     scores: dict[tuple[str, str], list[float]] = defaultdict(list)
     answers: list[Any] = []
     seconds: dict[str, float] = defaultdict(float)
-    with suppress(KeyboardInterrupt):  # tables are then of the texts so far
+    is_whole = False
+    with suppress(KeyboardInterrupt):
         for start in range(0, len(task.texts), _AT_ONCE):
             texts = task.texts[start : start + _AT_ONCE]
             targets = classifier.predict_proba(texts).argmax(1).tolist()
@@ -195,10 +199,11 @@ def explained(task: Task, model: Model, masks: int) -> None:
             for cell, found in values.items():
                 scores[cell] += found.tolist()
             answers += [one.answer for one in explanations["self_explanation"]]
+        is_whole = True
     groups = task.groups[: len(answers)]
     print(f"\n{task.name}: {len(answers)} texts, metrics {seconds['metrics']:.0f} CPU s")
     if not answers:
-        return
+        return is_whole
     print(markdown([_means(scores, method, [*metrics], seconds) for method in METHODS]))
     print()
     print(markdown([_answers(answers, groups, group) for group in dict.fromkeys(groups)]))
@@ -206,6 +211,7 @@ def explained(task: Task, model: Model, masks: int) -> None:
         cells = [(method, metric) for metric in metrics for method in METHODS]
         print()
         print(markdown(judged([gap_of(np.array(scores[cell]), groups, *cell) for cell in cells])))
+    return is_whole
 
 
 def _means(
@@ -329,8 +335,8 @@ def main() -> None:
     if "prompts" in arguments.parts:
         print(markdown([row for task in tasks for row in by_prompt(task, model)]))
     for task, part in zip(tasks, PARTS[1:3], strict=True):
-        if part in arguments.parts:
-            explained(task, model, arguments.masks)
+        if part in arguments.parts and not explained(task, model, arguments.masks):
+            return
     if "memory" in arguments.parts:
         print()
         print(markdown([*memory_rows(arguments.folder, arguments.data)]))

@@ -48,8 +48,9 @@ def test_bits_are_kept_or_a_line_says_that_they_may_not(kind, caplog, one_thread
     words = " ".join(CORPUS[:3]).split()
     texts = [" ".join(np.roll(words, shift)[:19]) for shift in range(11)]
     together, has_line = explained(pair, texts, caplog)
-    alone = [explained(pair, [text], caplog)[0][0] for text in texts]
-    assert has_line or all(map(np.array_equal, together, alone))
+    # Each of the others is loaded and tried anew.
+    alone = [explained(pair, [text], caplog)[0][0] for text in texts[::5]]
+    assert has_line or all(map(np.array_equal, together[::5], alone))
     if kind == "SiLU, 64 units":  # which fill every vector
         assert not has_line
 

@@ -41,9 +41,15 @@ settings.register_profile("exhaustive", max_examples=300, **_SAME)
 # Nothing here is to survive a power cut, and each wait for the disk is longer than most tests.
 os.fsync = lambda handle: None
 
-LONG_WORKFLOWS = ("test_kills.py", "test_audit.py", "test_analyses.py", "test_importing.py")
-LONG = ("test_imports.py", "test_page.py", "test_benchmark.py", "test_hub.py", "test_skill.py")
-"""Files that take a quarter of a minute or more."""
+LONG_WORKFLOWS = (
+    "test_kills.py", "test_audit.py", "test_analyses.py", "test_outdated.py", "test_importing.py",
+    "test_plugin_parts.py", "test_runs.py",
+)  # fmt: skip
+LONG = (
+    "test_page.py", "compare/test_skill.py", "debiasing/test_training.py", "test_benchmark.py",
+    "test_term_weight_probe.py", "test_imports.py",
+)  # fmt: skip
+"""Files that take 20 CPU seconds or more; of workflows, 25."""
 
 FAMILIES = ("bert", "roberta", "gpt2")
 _SIZES = {

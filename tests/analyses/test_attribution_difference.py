@@ -103,12 +103,13 @@ class TestPooled:
         assert math.isnan(together.p)  # of two sets
         assert all(math.isnan(row.p_pooled) for row in words)
 
-    def test_words_that_go_together_are_found_too_often(self):
+    def test_words_that_go_together_are_found_too_often(self, pytestconfig):
         """Without a difference, if each set moves all its words."""
+        n_studies = 200 if pytestconfig.getoption("--exhaustive") else 100
         rng = np.random.default_rng(8)
         words = [("he", "she"), ("his", "her"), ("man", "woman"), ("king", "queen")]
         found = {"p": 0, "p_pooled": 0}
-        for _ in range(200):
+        for _ in range(n_studies):
             given = []
             for i in range(25):
                 shift = rng.normal(0, 0.1)
@@ -118,8 +119,8 @@ class TestPooled:
             together, *_ = attribution_differences(given, pooled=True)
             for name in found:
                 found[name] += getattr(together, name) <= 0.05
-        assert found["p"] < 0.09 * 200
-        assert found["p_pooled"] > 0.25 * 200
+        assert found["p"] < 0.09 * n_studies
+        assert found["p_pooled"] > 0.25 * n_studies
 
 
 def test_the_section_shows_the_pooled_test_where_it_is_made():

@@ -205,7 +205,9 @@ def test_biographies_of_any_allowed_arguments_are_repeatable_and_distinct(
 
 
 # Where few templates have most to do.
-@pytest.mark.parametrize(("share", "ambiguity"), [(0.02, 0.0), (0.98, 1.0)])
+@pytest.mark.parametrize(
+    ("share", "ambiguity"), [(0.02, 0.0), pytest.param(0.98, 1.0, marks=pytest.mark.exhaustive)]
+)
 def test_the_largest_corpus_can_be_given(share, ambiguity):
     people = observed(n_biographies=MAX_BIOGRAPHIES, test_share=share, ambiguity=ambiguity)
     assert len({e.words for e in people}) == MAX_BIOGRAPHIES

@@ -194,13 +194,16 @@ def threads():
     torch.set_num_threads(before)
 
 
-def test_threads_that_earlier_work_has_set_change_no_bit(repository, tmp_path, threads):
+def test_threads_that_earlier_work_has_set_change_no_bit(
+    repository, tmp_path, threads, pytestconfig
+):
     """Sums split over threads round differently, and torch keeps their number in a process."""
     data = prepared(tmp_path, paired=False, imbalance=0.75)
     trained = []
-    for number in (1, 2, 3):
+    numbers = (1, 2, 3) if pytestconfig.getoption("--exhaustive") else (1, 3)
+    for number in numbers:
         torch.set_num_threads(number)
         training = Training(repository, tmp_path / str(number), data, ALL_AT_ONCE, epochs=3)
         training.run()
         trained.append(training.weights)
-    assert trained[0] == trained[1] == trained[2]
+    assert set(trained) == {trained[0]}

@@ -357,7 +357,9 @@ def test_a_signal_ends_a_run_and_its_jobs_with_one_line(checkout, tmp_path, numb
         assert all(map(is_gone, started))  # the server too
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGINT, marks=pytest.mark.exhaustive), signal.SIGTERM]
+)
 def test_a_signal_ends_a_run_that_plans_with_one_line(checkout, tmp_path, number):
     (checkout.root / "slow.py").write_text("open('waits', 'w'); import time; time.sleep(600)")
     checkout.configure(plugins=["slow.py"])

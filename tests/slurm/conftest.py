@@ -124,14 +124,17 @@ def spoil_notes(root: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def small(baseline, cluster, tmp_path_factory) -> ClusterCheckout:
-    """The small experiment on the cluster, finished by a second run.
+def small(baseline, cluster, tmp_path_factory, pytestconfig) -> ClusterCheckout:
+    """The small experiment on the cluster, finished by a second run; its data only if exhaustive.
 
     The first is killed as a job of its training waits before it puts its result beside another one.
     That submission ends before the second run begins, and nobody but the files says so.
     """
     root = copy_run(baseline, tmp_path_factory.mktemp("cluster") / "checkout")
-    shutil.rmtree(root / "results")
+    for path in (root / "results").iterdir():
+        if path.name == "data" and not pytestconfig.getoption("--exhaustive"):
+            continue
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
     spoil_notes(root)
     made = ClusterCheckout(
         root, cluster, Path("config/tiny.yaml"), held_at=".parquet", held_after=1

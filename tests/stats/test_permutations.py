@@ -123,6 +123,7 @@ class TestDistance:
         expected = wasserstein_distance(values[is_first], values[~is_first])
         assert np.abs(firsts - others)[:-1] @ bins.weights == pytest.approx(expected)
 
+    @pytest.mark.sweep
     @pytest.mark.parametrize("matched", [False, True])
     @pytest.mark.parametrize("kind", ["even", "certain", "rare"])
     def test_few_terms_give_the_distances_of_all(self, kind, matched):

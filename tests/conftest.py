@@ -46,8 +46,9 @@ LONG_WORKFLOWS = (
     "test_plugin_parts.py", "test_runs.py",
 )  # fmt: skip
 LONG = (
-    "test_page.py", "compare/test_skill.py", "debiasing/test_training.py", "test_benchmark.py",
-    "test_term_weight_probe.py", "test_imports.py",
+    "test_page.py", "test_conformance.py", "compare/test_skill.py", "debiasing/test_training.py",
+    "test_benchmark.py", "test_term_weight_probe.py", "methods/test_self_explanation.py",
+    "test_imports.py",
 )  # fmt: skip
 """Files that take 20 CPU seconds or more; of workflows, 25."""
 

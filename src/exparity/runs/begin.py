@@ -174,9 +174,6 @@ def before_jobs(workflow: Any, experiment: Experiment) -> None:
     else:
         return
     several = sum(runs_model(experiment, *job) for job in jobs) > 1
-    ahead = (*FACTS, *(ENGINE if several else ()))
-    if workflow.remote_exec:
-        # A submission has a training's jobs, one after the other, and a GPU that is theirs alone.
-        start_server("exparity.cli:run_and_stay", ahead)
-    else:
-        start_server(ahead=ahead)
+    # A submission has a training's jobs, one after the other, and a GPU that is theirs alone.
+    job = "run_and_stay" if workflow.remote_exec else "run_and_free_gpu"
+    start_server(f"exparity.cli:{job}", (*FACTS, *(ENGINE if several else ())))

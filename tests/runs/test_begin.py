@@ -78,7 +78,7 @@ def test_too_little_address_space_is_refused_before_torch_is_imported(
 def test_a_server_is_started_for_jobs_whose_ids_snakemake_has(
     is_submission, does_jobs, monkeypatch
 ):
-    """Snakemake's wildcards are a plain dictionary."""
+    """Snakemake's wildcards are a plain dictionary. One job alone runs a model: it imports it."""
     ids = {"dataset": "pairs_all", "model": "bert_tiny", "seed": "0", "method": "gradient"}
     jobs = [
         SimpleNamespace(rule=SimpleNamespace(name="evaluate"), wildcards_dict={**ids, **metric})
@@ -98,7 +98,7 @@ def test_a_server_is_started_for_jobs_whose_ids_snakemake_has(
     started = []
     monkeypatch.setattr(begin, "start_server", lambda *arguments: started.append(arguments))
     begin.before_jobs(workflow, Experiment.from_mapping(TINY))
-    assert started == [(f"exparity.cli:{does_jobs}", (*begin.FACTS, *begin.ENGINE))]
+    assert started == [(f"exparity.cli:{does_jobs}", begin.FACTS)]
 
 
 @pytest.mark.parametrize(("heads", "is_built"), [(2, True), (3, False)])

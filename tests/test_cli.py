@@ -219,24 +219,6 @@ def test_a_server_prepares_jobs_without_anything_heavy_or_of_the_users():
     assert process("-c", code).stdout == "[]\n[False, False, False]\n"
 
 
-@pytest.mark.parametrize(
-    ("job", "used", "last"),
-    [
-        ("run_and_stay", True, "stays"),
-        ("run_and_free_gpu", True, "ends"),
-        ("run_and_free_gpu", False, "stays"),
-    ],
-)
-def test_a_worker_of_a_run_ends_after_a_job_on_a_gpu_which_others_share(job, used, last):
-    code = (
-        "import sys, torch; from exparity import cli\n"
-        f"torch.cuda.is_initialized = lambda: {used}\n"
-        "sys.argv = ['exparity', 'list', 'metrics']\n"
-        f"print(cli.{job}(lambda: print('ends')), 'stays')\n"
-    )
-    assert process("-c", code).stdout.splitlines()[-1].endswith(last)
-
-
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
 @pytest.mark.parametrize("line", ["list metrics", "--help", "show --help"])
 def test_a_terminal_of_another_encoding_shows_every_command(line, encoding):

@@ -164,10 +164,7 @@ def run(at_end: Callable[[], object] = lambda: None) -> None:
     """Run the command line as a process of its own."""
     # A job of a second must not spend half of it on garbage, or on taking torch's modules down.
     gc.set_threshold(100_000, 50, 100)
-    _end(main(), at_end)
-
-
-def _end(code: int, at_end: Callable[[], object]) -> NoReturn:
+    code = main()
     at_end()
     logging.shutdown()
     sys.stdout.flush()
@@ -175,13 +172,8 @@ def _end(code: int, at_end: Callable[[], object]) -> NoReturn:
     os._exit(code)
 
 
-def run_and_stay(at_end: Callable[[], object], *, keeps_gpu: bool = True) -> int:
-    """Run the command line, and return the exit code: this process keeps what it has loaded.
-
-    Args:
-        at_end: called before the process ends, where it does.
-        keeps_gpu: whether the process stays after a job on a GPU as well.
-    """
+def run_and_stay(at_end: Callable[[], object]) -> int:
+    """Run the command line, and return the exit code: this process keeps what it has loaded."""
     # A training ends it: the libraries that train keep state of their own.
     if sys.argv[1] == "finetune":
         run(at_end)
@@ -191,18 +183,8 @@ def run_and_stay(at_end: Callable[[], object], *, keeps_gpu: bool = True) -> int
     begin_usage()
     gc.set_threshold(100_000, 50, 100)
     code = main()
-    if not keeps_gpu and "torch" in sys.modules:
-        import torch
-
-        if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-            _end(code, at_end)
     logging.shutdown()
     return code
-
-
-def run_and_free_gpu(at_end: Callable[[], object]) -> int:
-    """Run the command line as :func:`run_and_stay` does, where other processes share the GPU."""
-    return run_and_stay(at_end, keeps_gpu=False)
 
 
 def _parser() -> Parser:

@@ -72,33 +72,25 @@ def test_too_little_address_space_is_refused_before_torch_is_imported(
     assert line.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("is_submission", "does_jobs"), [(True, "run_and_stay"), (False, "run_and_free_gpu")]
-)
-def test_a_server_is_started_for_jobs_whose_ids_snakemake_has(
-    is_submission, does_jobs, monkeypatch
-):
-    """Snakemake's wildcards are a plain dictionary. One job alone runs a model: it imports it."""
+def test_a_server_is_started_for_jobs_whose_ids_snakemake_has(monkeypatch):
+    """Snakemake's wildcards are a plain dictionary."""
     ids = {"dataset": "pairs_all", "model": "bert_tiny", "seed": "0", "method": "gradient"}
     jobs = [
         SimpleNamespace(rule=SimpleNamespace(name="evaluate"), wildcards_dict={**ids, **metric})
         for metric in ({"metric": "comprehensiveness"}, {"metric": "gini"})
     ]
-    targets = [
-        SimpleNamespace(rulename=job.rule.name, wildcards_dict=job.wildcards_dict) for job in jobs
-    ]
     workflow = SimpleNamespace(
-        dag_settings=SimpleNamespace(target_jobs=targets if is_submission else ()),
+        dag_settings=SimpleNamespace(target_jobs=()),
         dag=SimpleNamespace(needrun_jobs=lambda: jobs),
-        remote_exec=is_submission,
-        local_exec=not is_submission,
-        is_main_process=not is_submission,
+        remote_exec=False,
+        local_exec=True,
+        is_main_process=True,
         dryrun=False,
     )
     started = []
     monkeypatch.setattr(begin, "start_server", lambda *arguments: started.append(arguments))
     begin.before_jobs(workflow, Experiment.from_mapping(TINY))
-    assert started == [(f"exparity.cli:{does_jobs}", begin.FACTS)]
+    assert [target for target, _ in started] == ["exparity.cli:run"]
 
 
 @pytest.mark.parametrize(("heads", "is_built"), [(2, True), (3, False)])

@@ -4,26 +4,15 @@ import os
 import signal
 import sys
 
-import psutil
 import pytest
-from support import is_gone, wait_until
-from warm.conftest import HERE, begin, result, worker_of
-
-from exparity.warm import start
+from support import is_gone
+from warm.conftest import begin, result, worker_of
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only"),
     pytest.mark.parametrize("server", [("jobs:stay",)], indirect=True),
-    pytest.mark.usefixtures("patience", "server"),
+    pytest.mark.usefixtures("server"),
 ]
-
-
-@pytest.fixture
-def patience(request, monkeypatch):
-    """Where a test names it, for how many milliseconds the server lets workers wait."""
-    if hasattr(request, "param"):
-        monkeypatch.setattr(start, "_SERVER", str(HERE / "impatient.py"))
-        monkeypatch.setenv("PATIENCE", str(request.param))
 
 
 def worker_that_did(*arguments, **how):
@@ -70,24 +59,6 @@ def test_a_signal_between_jobs_is_for_nobody(tmp_path):
     first, *_ = worker_that_did("mark", str(tmp_path / "marks"))
     os.kill(int(first), signal.SIGTERM)
     assert worker_that_did("mark", str(tmp_path / "marks"))[0] == first
-
-
-@pytest.mark.parametrize("patience", [100], indirect=True)
-def test_a_worker_that_waits_for_long_gives_its_memory_back(tmp_path):
-    first, *_ = worker_that_did("mark", str(tmp_path / "marks"))
-    wait_until(lambda: not psutil.pid_exists(int(first)))
-    assert worker_that_did("mark", str(tmp_path / "marks"))[0] != first
-
-
-@pytest.mark.parametrize("patience", [100], indirect=True)
-def test_a_worker_at_work_may_take_its_time(tmp_path):
-    job = begin("sleep")
-    worker = worker_of(job)
-    first, *_ = worker_that_did("mark", str(tmp_path / "marks"))
-    wait_until(lambda: not psutil.pid_exists(int(first)))
-    assert worker.is_running()
-    job.kill()
-    job.communicate()
 
 
 def test_jobs_side_by_side_have_a_worker_each(tmp_path):

@@ -160,7 +160,9 @@ class TestServer:
 
     def test_it_imports_what_jobs_import(self, server):
         assert result("imports")[1] == "False\n"
-        wait_until(lambda: result("imports")[1] == "True\n")  # it answers first, and imports then
+        imported = Path(f"/proc/{server.pid}/maps")
+        assert "safetensors" not in imported.read_text()  # there may be no other job
+        wait_until(lambda: result("imports")[1] == "True\n")  # it hears of it when a job has ended
 
     def test_it_knows_what_jobs_have_tried(self, server):
         assert result("tries", "a size")[1] == "tried\n"

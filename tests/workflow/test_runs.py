@@ -53,12 +53,6 @@ def test_a_run_fills_every_artefact(baseline):
     assert [path.name for path in baseline.decoy.parent.iterdir()] == ["exparity"]
 
 
-def test_jobs_that_follow_each_other_share_a_loaded_model(baseline):
-    logs = (baseline.results / "logs").rglob("*.log")
-    again = [log for log in logs if "classifier of an earlier job is used" in log.read_text()]
-    assert len(again) > 1
-
-
 def test_a_second_run_has_nothing_to_do(finished):
     """And writes the grid again, where that is damaged; where it cannot be, one line says why."""
     grid, path = read_grid(finished.results), finished.results / "grid.json"

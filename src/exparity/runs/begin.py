@@ -175,5 +175,5 @@ def before_jobs(workflow: Any, experiment: Experiment) -> None:
         return
     several = sum(runs_model(experiment, *job) for job in jobs) > 1
     # A submission has a training's jobs, one after the other, and a GPU that is theirs alone.
-    job = "run_and_stay" if workflow.remote_exec else "run_and_free_gpu"
+    job = "run_and_stay" if several and workflow.remote_exec else "run"
     start_server(f"exparity.cli:{job}", (*FACTS, *(ENGINE if several else ())))

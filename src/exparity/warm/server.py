@@ -32,7 +32,6 @@ _PACKAGES = {
     "safetensors", "scipy", "sklearn", "tokenizers", "torch", "transformers",
 }  # fmt: skip
 _MOST = 1000  # of the modules that a worker had to import; a message has room for their names
-_PATIENCE = 10_000  # milliseconds without an event until workers that wait give back their memory
 # The server's own, and one of the allocator that pyarrow brings, which takes care of forks itself.
 _HARMLESS_THREADS = {messages.SERVER, "jemalloc_bg_thd"}
 
@@ -73,12 +72,8 @@ class Server:
         self._watch(sys.stdin.fileno(), self._close)
         self._learn(ahead)
         while self._open or self._busy:
-            events = self._events.poll(_PATIENCE if self._idle else None)
-            if events:
-                file, _ = events[0]  # a call may close the files of other events
-                self._calls[file]()
-            else:
-                self._dismiss()
+            file, _ = self._events.poll()[0]  # a call may close the files of other events
+            self._calls[file]()
 
     def _watch(self, file: int, call: Callable[[], None], event: int = select.POLLIN) -> None:
         self._events.register(file, event)
@@ -214,12 +209,6 @@ class Server:
             self._idle.append(worker)
         trials.take_in(note.get("tried", {}))
         self._news += note.get("imports", ())
-
-    def _dismiss(self) -> None:
-        """End the workers that wait: a long job may need the memory that they hold."""
-        for worker in self._idle:
-            signal.pidfd_send_signal(worker.exit, signal.SIGKILL)
-        self._idle.clear()
 
     def _ended(self, worker: _Worker) -> None:
         _, status = os.waitpid(worker.process, 0)

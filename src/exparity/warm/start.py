@@ -32,7 +32,7 @@ THREAD_VARIABLES = (
 
 
 def start_server(
-    job: str = "exparity.cli:run_and_free_gpu", ahead: Sequence[str] = ()
+    job: str = "exparity.cli:run", ahead: Sequence[str] = ()
 ) -> subprocess.Popen[bytes] | None:
     """Start a server for the jobs of this process, named in its environment; None without one."""
     prefix = f"exparity-{os.getpid()}-"

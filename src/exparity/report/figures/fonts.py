@@ -36,10 +36,10 @@ def quick_to_embed() -> Iterator[None]:
         for face in faces:
             font = Path(findfont(face))
             copies[font] = str(Path(folder, font.name))
-        for font, copy in copies.items():
-            _write_copy(font, copy)
-            fontManager.addfont(copy)
         try:
+            for font, copy in copies.items():
+                _write_copy(font, copy)
+                fontManager.addfont(copy)
             with rc_context({"font.family": [_FAMILY, *families]}):
                 yield
         finally:

@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+import torch
+from transformers import BertForSequenceClassification
 
+import exparity
 from exparity import InputError, load_classifier
 from exparity.engine.shortcuts import check_family
 
@@ -23,3 +26,42 @@ def test_an_unknown_family_is_refused(classifier, monkeypatch):
     monkeypatch.setattr(classifier.model.config, "model_type", "deberta", raising=False)
     with pytest.raises(InputError, match=r"shortcuts: not available for models of type 'deberta'"):
         check_family(classifier.model)
+
+
+class _OwnHead(BertForSequenceClassification):
+    """A classifier whose head may read what it likes."""
+
+
+def test_an_encoder_with_code_of_its_own_is_refused(checkpoints):
+    model = _OwnHead.from_pretrained(checkpoints["bert"])
+    with pytest.raises(InputError, match=r"not available for models of class _OwnHead, only for"):
+        check_family(model)
+
+
+@pytest.mark.parametrize("method", ["gradient", "integrated_gradients", "lime", "shap"])
+def test_explanations_are_those_without(classifier, quick, sentences, method):
+    options = {"lime": {"num_samples": 60}, "shap": {"max_evals": 60}}.get(method, {})
+    targets = [0] * len(sentences)
+    slow = exparity.explain(classifier, sentences, targets, method, **options)
+    fast = exparity.explain(quick, sentences, targets, method, **options)
+    for one, other in zip(slow, fast, strict=True):
+        np.testing.assert_allclose(other.scores, one.scores, atol=2e-5)
+
+
+def test_masked_texts_have_the_same_bits_in_any_company(quick, sentences):
+    together = exparity.explain(quick, sentences, [0] * len(sentences), "lime", num_samples=40)
+    for sentence, among in zip(sentences, together, strict=True):
+        (alone,) = exparity.explain(quick, [sentence], [0], "lime", num_samples=40)
+        assert np.array_equal(alone.scores, among.scores)
+
+
+def test_what_is_written_over_is_nobody_elses(quick, sentences):
+    """Sums and activations are made in place: neither inputs nor weights may change."""
+    rows = [quick.embed(encoding.token_ids) for encoding in quick.encode(sentences[:1])]
+    batch = torch.stack(rows)
+    before = batch.clone()
+    with quick.evaluating(), torch.inference_mode():
+        once = quick.logits(batch, [batch.shape[1]])
+        again = quick.logits(batch, [batch.shape[1]])
+    assert torch.equal(batch, before)
+    assert torch.equal(once, again)

@@ -46,7 +46,7 @@ def _hold(memory):
     baseline=None,
     stochastic=True,
     reference="tests",
-    passes=4000,
+    passes=64_000,
 )
 def slow(batch: MethodBatch, *, factor: float = 1.0):
     """Noise around the target's probability."""
@@ -70,7 +70,7 @@ def slow(batch: MethodBatch, *, factor: float = 1.0):
     needs="probabilities",
     stochastic=False,
     reference="tests",
-    passes=4000,
+    passes=64_000,
 )
 def slow_drop(batch: MetricBatch):
     """Fall in target probability without the first content token."""

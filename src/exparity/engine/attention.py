@@ -17,7 +17,8 @@ _VECTOR = 16
 """Numbers of float32, in which the kernel sums, in a vector of AVX-512."""
 _REST = 4
 """Most keys beyond whole vectors that cost less than filling them up."""
-_NAME = "sdpa"
+SDPA = "sdpa"
+"""Name of torch's attention among those that models of transformers take."""
 
 
 @contextmanager
@@ -27,7 +28,7 @@ def filled_up() -> Iterator[None]:
     What shares a batch stays without influence: each text has keys of its own. float32 is left as
     it is, since the sum of a row would be rounded otherwise.
     """
-    attend = ALL_ATTENTION_FUNCTIONS[_NAME]
+    attend = ALL_ATTENTION_FUNCTIONS[SDPA]
 
     def attend_filled_up(
         module: torch.nn.Module,
@@ -47,11 +48,11 @@ def filled_up() -> Iterator[None]:
         )
         return attended
 
-    ALL_ATTENTION_FUNCTIONS[_NAME] = attend_filled_up
+    ALL_ATTENTION_FUNCTIONS[SDPA] = attend_filled_up
     try:
         yield
     finally:
-        ALL_ATTENTION_FUNCTIONS[_NAME] = attend
+        ALL_ATTENTION_FUNCTIONS[SDPA] = attend
 
 
 def _pays(

@@ -33,7 +33,12 @@ from exparity.engine.batching import (
 from exparity.engine.encoding import as_list
 from exparity.engine.kernels import FEWEST_ROWS, layers_of
 from exparity.engine.objectives import Objective, Outputs, objective_of, target_logit
-from exparity.engine.shortcuts import check_family, pooled_position_only
+from exparity.engine.shortcuts import (
+    ENCODERS,
+    check_family,
+    encoder_logits,
+    pooled_position_only,
+)
 from exparity.engine.tokens import TokenEmbeddings
 from exparity.models.class_names import class_index
 from exparity.models.heads import SEQUENCE, Head, new_head
@@ -665,9 +670,12 @@ class Classifier(TokenEmbeddings):
         with_mask = min(lengths) < width or self._needs_mask
         mask = self._padding_mask(lengths, width) if with_mask else None
         shorten = self.shortcuts and not self.head.frame.pads
-        shortcut = pooled_position_only(self.model, lengths) if shorten else nullcontext()
-        with shortcut:
-            logits = self.head.logits(self.model, EmbeddedBatch(embeddings, mask, sizes - 1))
+        if shorten and self.model.config.model_type in ENCODERS:
+            logits = encoder_logits(self.model, embeddings, mask)
+        else:
+            shortcut = pooled_position_only(self.model, lengths) if shorten else nullcontext()
+            with shortcut:
+                logits = self.head.logits(self.model, EmbeddedBatch(embeddings, mask, sizes - 1))
         result: torch.Tensor = logits.float()[:count].to(self.device)
         return result
 

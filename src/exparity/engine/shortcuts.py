@@ -3,18 +3,25 @@
 A classification head reads one position of the last layer. There, only keys and values of the other
 positions count; their queries, outputs and feed-forward layers do not. What is left out is never
 read, so that probabilities differ by rounding alone.
+
+BERT and RoBERTa are run here layer by layer: in a small model what transformers does around each
+layer takes as long as the layer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import torch
+from torch import nn
 from torch.nn import functional as F
+from transformers.activations import GELUActivation
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from exparity.core.errors import InputError
+from exparity.engine.attention import SDPA
 from exparity.models.lookup import replaced
 
 if TYPE_CHECKING:
@@ -25,16 +32,84 @@ Forward = Callable[..., torch.Tensor]
 ENCODERS = ("bert", "roberta")
 DECODERS = ("gpt2",)
 ONE_LAYER = ("ola",)
+_ENCODER_CLASSES = ("BertForSequenceClassification", "RobertaForSequenceClassification")
 FAMILIES = ENCODERS + DECODERS + ONE_LAYER
 
 
+class _HalfEnd(Protocol):
+    """End of half a layer: its product is added to what the half read, and normalised."""
+
+    dense: nn.Module
+    LayerNorm: nn.Module
+
+
+class _Intermediate(Protocol):
+    """Middle of a feed-forward half."""
+
+    dense: nn.Module
+    intermediate_act_fn: nn.Module
+
+
+class _SelfAttention(Protocol):
+    """Projections of an attention half."""
+
+    query: nn.Module
+    key: nn.Module
+    value: nn.Module
+    num_attention_heads: int
+    scaling: float
+
+
+class _Attention(Protocol):
+    """An attention half."""
+
+    self: _SelfAttention
+    output: _HalfEnd
+
+
+class _Layer(Protocol):
+    """A layer of BERT or RoBERTa."""
+
+    attention: _Attention
+    intermediate: _Intermediate
+    output: _HalfEnd
+
+
+class _Encoder(Protocol):
+    """All layers."""
+
+    layer: Sequence[_Layer]
+
+
+class _Base(Protocol):
+    """The model below the head; BERT's pooler belongs to it, RoBERTa's to its head."""
+
+    embeddings: nn.Module
+    encoder: _Encoder
+    pooler: nn.Module | None
+
+
+class _EncoderClassifier(Protocol):
+    """A classifier of one of the classes that :func:`check_family` lets through."""
+
+    base_model: _Base
+    classifier: nn.Module
+
+
 def check_family(model: PreTrainedModel) -> None:
-    """Refuse a model whose layers are not of a family that shortcuts know."""
+    """Refuse a model whose layers and head are not of a family that shortcuts know."""
     family = model.config.model_type
     if family not in FAMILIES:
         raise InputError(
             f"shortcuts: not available for models of type '{family}', only for "
             f"{', '.join(FAMILIES)}; leave them off"
+        )
+    model_class = type(model)
+    is_of_transformers = model_class.__module__.startswith("transformers.models.")
+    if family in ENCODERS and not (is_of_transformers and model_class.__name__ in _ENCODER_CLASSES):
+        raise InputError(
+            f"shortcuts: not available for models of class {model_class.__name__}, only for "
+            f"transformers' {', '.join(_ENCODER_CLASSES)}; leave them off"
         )
 
 
@@ -44,13 +119,10 @@ def pooled_position_only(
     """Within the context, the last layer computes only the position that the head reads.
 
     Args:
-        model: of a family in ``FAMILIES``.
+        model: of a family in ``FAMILIES`` that is no encoder: these have :func:`encoder_logits`.
         lengths: (b,) rows that count of the batch that will be run.
     """
     base: Any = model.base_model
-    if model.config.model_type in ENCODERS:
-        layer = base.encoder.layer[-1]
-        return replaced({layer: _encoder_layer(layer)})
     if model.config.model_type in DECODERS:
         return replaced({base.h[-1]: _decoder_layer(base.h[-1], lengths)})
     attend = base.attention.forward
@@ -77,30 +149,71 @@ def _attend(
     return output.transpose(1, 2).flatten(-2)
 
 
-def _encoder_layer(layer: Any) -> Forward:
-    """Return a BERT layer's forward for its first position: (b, t, h) to (b, 1, h)."""
+def encoder_logits(
+    model: PreTrainedModel, embeddings: torch.Tensor, mask: torch.Tensor | None
+) -> torch.Tensor:
+    """Return the (b, c) logits of a BERT or RoBERTa classifier, in evaluation mode.
+
+    Args:
+        model: of one of the classes that :func:`check_family` lets through.
+        embeddings: (b, t, h) input embeddings, padded at the end.
+        mask: (b, t) 0 for padding; None where there is none.
+    """
+    classifier = cast("_EncoderClassifier", model)
+    base = classifier.base_model
+    seen = None if mask is None else mask.bool()[:, None, None]
+    states = base.embeddings(inputs_embeds=embeddings)
+    *layers, last = base.encoder.layer
+    for layer in layers:
+        states = _run_layer(layer, states, states, seen)
+    pooled = _run_layer(last, states[:, :1], states, seen)
+    if base.pooler is not None:
+        pooled = base.pooler(pooled)
+    logits: torch.Tensor = classifier.classifier(pooled)
+    return logits
+
+
+def _run_layer(
+    layer: _Layer, reading: torch.Tensor, states: torch.Tensor, seen: torch.Tensor | None
+) -> torch.Tensor:
+    """Return the (b, q, h) outputs of a layer for the positions that read (b, t, h) states."""
     attention = layer.attention.self
 
-    def forward(
-        hidden_states: torch.Tensor,
-        attention_mask: torch.Tensor | None = None,
-        *_: object,
-        **__: object,
-    ) -> torch.Tensor:
-        first = hidden_states[:, :1]
-        context = _attend(
-            attention.query(first),
-            attention.key(hidden_states),
-            attention.value(hidden_states),
-            attention.num_attention_heads,
-            None if attention_mask is None else attention_mask[..., :1, :],
-            attention.scaling,
-        )
-        attended = layer.attention.output(context, first)
-        result: torch.Tensor = layer.feed_forward_chunk(attended)
-        return result
+    def by_head(projected: torch.Tensor) -> torch.Tensor:
+        n_heads = attention.num_attention_heads
+        return projected.view(*projected.shape[:2], n_heads, -1).transpose(1, 2)
 
-    return forward
+    context, _ = ALL_ATTENTION_FUNCTIONS[SDPA](
+        attention,
+        by_head(attention.query(reading)),
+        by_head(attention.key(states)),
+        by_head(attention.value(states)),
+        seen,
+        scaling=attention.scaling,
+    )
+    attended = _added(layer.attention.output, context.flatten(-2), reading)
+    wide = layer.intermediate.dense(attended)
+    return _added(layer.output, _activated(layer.intermediate, wide), attended)
+
+
+def _added(end: _HalfEnd, states: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
+    """Return the end of half a layer; without gradients nothing is copied for the sum."""
+    projected = end.dense(states)
+    summed = projected + residual if torch.is_grad_enabled() else projected.add_(residual)
+    normalised: torch.Tensor = end.LayerNorm(summed)
+    return normalised
+
+
+def _activated(intermediate: _Intermediate, states: torch.Tensor) -> torch.Tensor:
+    """Return activations, in place of the states where no gradient needs these."""
+    activate = intermediate.intermediate_act_fn
+    is_gelu = isinstance(activate, GELUActivation) and activate.act is F.gelu
+    activated: torch.Tensor
+    if is_gelu and not torch.is_grad_enabled():
+        activated = torch.ops.aten.gelu_(states)
+    else:
+        activated = activate(states)
+    return activated
 
 
 def _decoder_layer(layer: Any, lengths: Sequence[int]) -> Forward:
@@ -140,13 +253,18 @@ def _decoder_layer(layer: Any, lengths: Sequence[int]) -> Forward:
 
 
 class FirstLayer:
-    """Projections of the first layer for all rows that masked texts can have, looked up.
+    """Inputs and projections of the first layer for all rows that masked texts can have, looked up.
 
     At each position a masked text holds its own row of (n, t, h) ``rows``, or the (h,) ``absent``.
+
+    Attributes:
+        has_inputs: whether the layer's inputs are looked up too, so that no embeddings of a batch
+            are read.
     """
 
     def __init__(self, model: PreTrainedModel, rows: torch.Tensor, absent: torch.Tensor) -> None:
         base: Any = model.base_model
+        self.has_inputs = model.config.model_type in ENCODERS
         n_texts, width, _ = rows.shape
         rows_and_absent = torch.cat([rows, absent.expand(1, width, -1)])
         with torch.inference_mode():
@@ -163,6 +281,9 @@ class FirstLayer:
                 positions = torch.arange(width, device=rows.device)
                 inputs = block.ln_1(rows_and_absent + base.wpe(positions))
             self._tables = [module(inputs).flatten(0, 1) for module in self._modules]
+            if self.has_inputs:
+                self._modules.append(base.embeddings)
+                self._tables.append(inputs.flatten(0, 1))
         self._width = width
         self._absent = n_texts * width
         self._index: torch.Tensor | None = None
@@ -174,15 +295,15 @@ class FirstLayer:
         self._index = torch.where(stays, shown, self._absent + positions)
 
     def in_use(self) -> AbstractContextManager[None]:
-        """Within the context, the first layer looks its projections up."""
+        """Within the context, the first layer looks up what it would compute."""
         return replaced(dict(zip(self._modules, map(self._lookup, self._tables), strict=True)))
 
     def _lookup(self, table: torch.Tensor) -> Forward:
-        def forward(hidden_states: torch.Tensor) -> torch.Tensor:
+        def forward(inputs_embeds: torch.Tensor) -> torch.Tensor:
             index = self._index
             assert index is not None
-            if len(index) < len(hidden_states):  # a tiny batch, filled up with its first row
-                more = index[:1].expand(len(hidden_states) - len(index), -1)
+            if len(index) < len(inputs_embeds):  # a tiny batch, filled up with its first row
+                more = index[:1].expand(len(inputs_embeds) - len(index), -1)
                 index = torch.cat([index, more])
             return F.embedding(index, table)
 

@@ -35,7 +35,7 @@ USUAL_UNITS = 20
 """Units of a text where its length is not known, roughly."""
 _PASSES = 16000
 _SMALL = 1 << 22
-"""Weights of a model below which a part of passes alone has more of them: each takes so little."""
+"""Weights of a model below which a part has more passes: each takes so little."""
 _MOST_MORE = 16
 _NAME = "{:05d}.part"
 
@@ -51,7 +51,7 @@ def _passes_of_an_example(job: Job) -> int:
     A part's batches hold inputs of one length each: of a small model, many parts make many small
     batches, in which what each call costs is more than the arithmetic.
     """
-    weights = n_weights(str(job.checkpoint)) if job.only_passes and job.checkpoint else None
+    weights = n_weights(str(job.checkpoint)) if job.checkpoint else None
     more = min(_MOST_MORE, max(1, _SMALL // (weights or _SMALL)))
     return max(1, job.passes // more)
 
@@ -72,7 +72,6 @@ class Job:
     doing: str  # what the progress says
     facts: Mapping[str, object]  # of the artefact, unless the parts say otherwise
     is_one_part: bool = False  # the rows of a text depend on the other texts
-    only_passes: bool = False  # hardly anything but passes takes time
 
     def fingerprint(self) -> str:
         """Digest everything but the examples; reads all inputs."""

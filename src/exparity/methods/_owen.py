@@ -8,8 +8,9 @@ from __future__ import annotations
 import heapq
 import math
 import re
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,9 @@ from exparity.types import BoolArray, FloatArray, IntArray
 
 Search = Generator[BoolArray, FloatArray, FloatArray]
 """Yields (m, t) masks, is sent (v, m, c) probabilities of v versions of a text, returns (v, t)."""
+
+Mask = int
+"""Present tokens of a text: bit i is set where token i is."""
 
 _ROUND = 5  # masks that a round begins with, as shap's explainer of texts has it
 _AHEAD = 16  # branches of later rounds whose masks are asked for early, so that batches are large
@@ -158,43 +162,44 @@ def owen_values(
     """
     tree = _Tree.of(halves)
     outputs = _KnownOutputs(always, targets)
-    nothing = np.zeros(tree.n_tokens, dtype=bool)
-    (none,) = yield from outputs.ask([nothing])
-    (full,) = yield from outputs.ask([~nothing])
-    n_versions = len(targets)
-    effects = np.zeros((len(tree.members), len(none)))
+    (none,) = yield from outputs.ask([0])
+    (full,) = yield from outputs.ask([tree.members[tree.root]])
     draws = np.random.RandomState(seed)
-    queue = [_Part(0.0, 0.0, tree.root, nothing, none, full, 1.0)]
+    queue = [_Part(0.0, 0.0, tree.root, 0, none, full, 1.0)]
+    tokens: list[_Part] = []
     n_asked = 0
     most = max_evals - 2
-    whole_tree = list(tree.masks_below(tree.root, nothing)) if tree.n_masks <= most else None
+    whole_tree = list(tree.masks_below(tree.root, 0)) if tree.n_masks <= most else None
 
     while queue and n_asked < most:
         splits: list[_Part] = []
         while queue and 2 * len(splits) < min(_ROUND, most - n_asked):
             part = heapq.heappop(queue)
             if part.branch < tree.n_tokens:
-                effects[part.branch] += part.effect
+                tokens.append(part)
             else:
                 splits.append(part)
         if not splits:
             break
         masks = [mask for part in splits for mask in tree.split(part.branch, part.beside)]
         n_asked += len(masks)
-        later = whole_tree or _masks_of_next_rounds(tree, queue, most - n_asked)
-        values = yield from outputs.ask(masks, later)
+        later = partial(_masks_of_next_rounds, tree, queue, most - n_asked, whole_tree)
+        rows = yield from outputs.ask(masks, later)
+        parts = []
         for place, part in enumerate(splits):
             pair = slice(2 * place, 2 * place + 2)
-            for half in _halves_of(part, tree, masks[pair], values[pair]):
-                rank = -np.abs(half.with_it - half.without)[:-n_versions].max() * half.weight
-                heapq.heappush(queue, half._replace(rank=rank, draw=draws.randn()))
-    for part in sorted(queue):
-        effects[part.branch] += part.effect
-    sizes = tree.members.sum(axis=1)
+            parts += _halves_of(part, tree, masks[pair], rows[pair])
+        ranks = -outputs.largest_effects(parts)
+        for part, rank, draw in zip(parts, ranks.tolist(), draws.randn(len(parts)), strict=True):
+            heapq.heappush(queue, _Part(rank, draw, *part[2:]))
+    parts = [*tokens, *sorted(queue)]
+    effects = np.zeros((len(tree.members), outputs.n_columns))
+    # One after the other, in this order, also where a branch has several parts.
+    np.add.at(effects, [part.branch for part in parts], outputs.effects(parts))
     for branch in range(tree.root, tree.n_tokens - 1, -1):
-        for half_branch in halves[branch - tree.n_tokens]:
-            effects[half_branch] += effects[branch] * sizes[half_branch] / sizes[branch]
-    return effects[: tree.n_tokens, -n_versions:].T
+        for half in tree.halves[branch - tree.n_tokens]:
+            effects[half] += effects[branch] * tree.n_members(half) / tree.n_members(branch)
+    return effects[: tree.n_tokens, -len(targets) :].T
 
 
 class _Part(NamedTuple):
@@ -204,36 +209,29 @@ class _Part(NamedTuple):
         rank: minus the largest effect on a class, times the weight.
         draw: decides between equal ranks.
         branch: its number in the tree.
-        beside: (t,) True for the tokens that are present beside it.
-        without: (c + v,) outputs where it is absent.
-        with_it: (c + v,) outputs where it is present.
+        beside: mask of the tokens that are present beside it.
+        without: row of the outputs where it is absent.
+        with_it: row of the outputs where it is present.
         weight: of the effect in the values of its tokens.
     """
 
     rank: float
     draw: float
     branch: int
-    beside: BoolArray
-    without: FloatArray
-    with_it: FloatArray
+    beside: Mask
+    without: int
+    with_it: int
     weight: float
 
-    @property
-    def effect(self) -> FloatArray:
-        """(c + v,) what its presence adds to the values of its tokens."""
-        return (self.with_it - self.without) * self.weight
 
-
-def _halves_of(
-    part: _Part, tree: _Tree, masks: Sequence[BoolArray], values: Sequence[FloatArray]
-) -> list[_Part]:
+def _halves_of(part: _Part, tree: _Tree, masks: Sequence[Mask], rows: Sequence[int]) -> list[_Part]:
     """Return the halves of a part, alone and beside the other half; ranks and draws are open.
 
-    ``masks`` and ``values`` are those with the left half and with the right half.
+    ``masks`` and ``rows`` are those with the left half and with the right half.
     """
-    left, right = tree.halves[part.branch - tree.n_tokens].tolist()
+    left, right = tree.halves[part.branch - tree.n_tokens]
     mask_of_left, mask_of_right = masks
-    with_left, with_right = values
+    with_left, with_right = rows
     weight = part.weight / 2
     return [
         _Part(0.0, 0.0, left, part.beside, part.without, with_left, weight),
@@ -243,43 +241,84 @@ def _halves_of(
     ]
 
 
-def _masks_of_next_rounds(tree: _Tree, queue: Sequence[_Part], n_left: int) -> list[BoolArray]:
-    """Return the masks of the parts that come next by what is known; nearly all are split later."""
+def _masks_of_next_rounds(
+    tree: _Tree, queue: Sequence[_Part], n_left: int, whole_tree: Sequence[Mask] | None
+) -> Sequence[Mask]:
+    """Return the masks of the parts that come next by what is known; nearly all are split later.
+
+    Those of the ``whole_tree`` are taken where there are so few that all will be asked for.
+    """
+    if whole_tree:
+        return whole_tree
     parts = heapq.nsmallest(min(_AHEAD, n_left // 2), queue)
     wide = [part for part in parts if part.branch >= tree.n_tokens]
     return [mask for part in wide for mask in tree.split(part.branch, part.beside)]
 
 
 class _KnownOutputs:
-    """Outputs of a text's masks; each mask runs once."""
+    """Outputs of a text's masks, a row for each; each mask runs once.
+
+    Columns are the classes of the first version, and the targets of all.
+    """
 
     def __init__(self, always: BoolArray, targets: IntArray) -> None:
-        self._always = always
+        self._n_tokens = len(always)
+        self._always: Mask = int.from_bytes(np.packbits(always, bitorder="little"), "little")
         self._targets = targets
-        self._known: dict[bytes, FloatArray] = {}
+        self._row_of: dict[Mask, int] = {}
+        self._table = np.zeros((0, 0))
+
+    @property
+    def n_columns(self) -> int:
+        """Number of classes and targets."""
+        return self._table.shape[1]
 
     def ask(
-        self, masks: Sequence[BoolArray], later: Iterable[BoolArray] = ()
-    ) -> Generator[BoolArray, FloatArray, list[FloatArray]]:
-        """Return the (c + v,) outputs of each mask: classes of the first version, all targets.
+        self, masks: Sequence[Mask], later: Callable[[], Iterable[Mask]] = tuple
+    ) -> Generator[BoolArray, FloatArray, list[int]]:
+        """Return the row of each mask.
 
         Where one of them has not run yet, those for ``later`` run with it.
         """
-        padded_masks = [mask | self._always for mask in masks]
-        new = self._unknown(padded_masks)
+        shown = [mask | self._always for mask in masks]
+        new = [mask for mask in dict.fromkeys(shown) if mask not in self._row_of]
         if new:
-            new |= self._unknown(mask | self._always for mask in later)
-            answers = yield np.stack(list(new.values()))  # (v, m, c)
+            new += (mask | self._always for mask in later())
+            new = [mask for mask in dict.fromkeys(new) if mask not in self._row_of]
+            answers = yield _as_arrays(new, self._n_tokens)  # (v, m, c)
             versions = np.arange(len(self._targets))
-            target_answers = answers[versions, :, self._targets].T
-            outputs = np.hstack([answers[0], target_answers])
-            self._known.update(zip(new, outputs, strict=True))
-        return [self._known[mask.tobytes()] for mask in padded_masks]
+            outputs = np.hstack([answers[0], answers[versions, :, self._targets].T])
+            first = len(self._row_of)
+            self._row_of.update(zip(new, range(first, first + len(new)), strict=True))
+            self._table = np.vstack([self._table, outputs]) if first else outputs
+        return [self._row_of[mask] for mask in shown]
 
-    def _unknown(self, masks: Iterable[BoolArray]) -> dict[bytes, BoolArray]:
-        """Return the masks that have not run, each once."""
-        by_bytes = {mask.tobytes(): mask for mask in masks}
-        return {key: mask for key, mask in by_bytes.items() if key not in self._known}
+    def effects(self, parts: Sequence[_Part]) -> FloatArray:
+        """Return (p, c + v) what the presence of each part adds to the values of its tokens."""
+        weights = np.array([part.weight for part in parts])
+        effects: FloatArray = self._differences(parts) * weights[:, None]
+        return effects
+
+    def largest_effects(self, parts: Sequence[_Part]) -> FloatArray:
+        """Return (p,) the largest effect of each part on a class, times its weight."""
+        on_classes = self._differences(parts)[:, : -len(self._targets)]
+        weights = np.array([part.weight for part in parts])
+        largest: FloatArray = np.abs(on_classes).max(axis=1) * weights
+        return largest
+
+    def _differences(self, parts: Sequence[_Part]) -> FloatArray:
+        with_it = self._table[[part.with_it for part in parts]]
+        without = self._table[[part.without for part in parts]]
+        differences: FloatArray = with_it - without
+        return differences
+
+
+def _as_arrays(masks: Sequence[Mask], n_tokens: int) -> BoolArray:
+    """Return the (m, t) arrays of masks."""
+    n_bytes = math.ceil(n_tokens / 8)
+    packed = b"".join(mask.to_bytes(n_bytes, "little") for mask in masks)
+    rows = np.frombuffer(packed, dtype=np.uint8).reshape(len(masks), n_bytes)
+    return np.unpackbits(rows, axis=1, count=n_tokens, bitorder="little").astype(bool)
 
 
 @dataclass(frozen=True)
@@ -287,21 +326,21 @@ class _Tree:
     """The hierarchy of a text's tokens.
 
     Attributes:
-        halves: (t − 1, 2) halves of each branch that is no token.
-        members: (2t − 1, t) True for the tokens of each branch.
+        halves: (t − 1) halves of each branch that is no token.
+        members: (2t − 1) mask of the tokens of each branch.
     """
 
-    halves: IntArray
-    members: BoolArray
+    halves: Sequence[tuple[int, int]]
+    members: Sequence[Mask]
 
     @classmethod
     def of(cls, halves: IntArray) -> _Tree:
         """Return the tree of some halves."""
-        n_tokens = len(halves) + 1
-        members = np.eye(2 * n_tokens - 1, n_tokens, dtype=bool)
-        for branch, (left, right) in enumerate(halves, start=n_tokens):
-            members[branch] = members[left] | members[right]
-        return cls(halves, members)
+        pairs = [(left, right) for left, right in halves.tolist()]
+        members = [1 << token for token in range(len(pairs) + 1)]
+        for left, right in pairs:
+            members.append(members[left] | members[right])
+        return cls(pairs, members)
 
     @property
     def n_tokens(self) -> int:
@@ -317,19 +356,23 @@ class _Tree:
     def n_masks(self) -> int:
         """Masks that it takes to split everything: two a split, and each half is split twice."""
         counts = [0] * self.n_tokens  # Python's integers: those of long texts leave int64
-        for left, right in self.halves.tolist():
+        for left, right in self.halves:
             counts.append(2 + 2 * (counts[left] + counts[right]))
         return counts[-1]
 
-    def split(self, branch: int, beside: BoolArray) -> list[BoolArray]:
-        """Return the (t,) masks of the tokens beside a branch, with either half of it."""
+    def n_members(self, branch: int) -> int:
+        """Return the number of a branch's tokens."""
+        return self.members[branch].bit_count()
+
+    def split(self, branch: int, beside: Mask) -> list[Mask]:
+        """Return the masks of the tokens beside a branch, with either half of it."""
         return [beside | self.members[half] for half in self.halves[branch - self.n_tokens]]
 
-    def masks_below(self, branch: int, beside: BoolArray) -> Iterator[BoolArray]:
+    def masks_below(self, branch: int, beside: Mask) -> Iterator[Mask]:
         """Yield the masks that it takes to split a branch to its tokens."""
         if branch < self.n_tokens:
             return
-        left, right = self.halves[branch - self.n_tokens].tolist()
+        left, right = self.halves[branch - self.n_tokens]
         with_left, with_right = self.split(branch, beside)
         yield with_left
         yield with_right

@@ -25,7 +25,8 @@ class MethodFacts(Facts):
         baseline: replacement of an absent token, or None without one.
         stochastic: True if it draws random numbers.
         adaptive: True if the masks that it runs depend on earlier outputs of the model.
-        passes: model passes per text, roughly; sizes the parts that a job saves.
+        passes: model passes per text, roughly; the fewer, and the smaller the model, the more texts
+            are in a part that a job saves.
         per: default of the option ``unit`` of methods that explain units of the text, see
             :mod:`exparity.explanations.units`; None of others, which have no such option.
         needs_training: True if it works with the training split.

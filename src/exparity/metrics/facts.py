@@ -45,7 +45,8 @@ class MetricFacts(Facts):
             name, of all texts together), ``probabilities`` (it runs the model) or ``explainer`` (it
             runs the explanation method again).
         stochastic: True if it draws random numbers.
-        passes: model passes per text, roughly; sizes the parts that a job saves.
+        passes: model passes per text, roughly; the fewer, and the smaller the model, the more texts
+            are in a part that a job saves.
         needs_gradient: True if it differentiates the model itself, which is done in float32.
         needs_weights: True if it moves embeddings along gradients, or draws weights anew.
         models: models of the classifier's size that it holds at once; sizes the memory of jobs.

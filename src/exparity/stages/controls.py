@@ -183,7 +183,6 @@ def removal_limits_cell(
         load=partial(load, checkpoint, machine),
         doing="searching limits of removal",
         facts={**texts.data.compared, "flags": texts.flags},
-        only_passes=True,
     )
     run(job, texts.examples, partial(_searching, job, texts, search))
 

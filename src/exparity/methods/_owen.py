@@ -266,7 +266,7 @@ class _KnownOutputs:
         self._always: Mask = int.from_bytes(np.packbits(always, bitorder="little"), "little")
         self._targets = targets
         self._row_of: dict[Mask, int] = {}
-        self._table = np.zeros((0, 0))
+        self._table = np.zeros((0, 0))  # rows beyond the masks that are known are empty
 
     @property
     def n_columns(self) -> int:
@@ -288,10 +288,20 @@ class _KnownOutputs:
             answers = yield _as_arrays(new, self._n_tokens)  # (v, m, c)
             versions = np.arange(len(self._targets))
             outputs = np.hstack([answers[0], answers[versions, :, self._targets].T])
-            first = len(self._row_of)
-            self._row_of.update(zip(new, range(first, first + len(new)), strict=True))
-            self._table = np.vstack([self._table, outputs]) if first else outputs
+            self._add(new, outputs)
         return [self._row_of[mask] for mask in shown]
+
+    def _add(self, masks: Sequence[Mask], outputs: FloatArray) -> None:
+        n_known = len(self._row_of)
+        n_all = n_known + len(masks)
+        if n_all > len(self._table):
+            # Twice as many, so that rounds of few masks do not copy all others each time.
+            room = np.empty((max(n_all, 2 * n_known), outputs.shape[1]))
+            if n_known:
+                room[:n_known] = self._table[:n_known]
+            self._table = room
+        self._table[n_known:n_all] = outputs
+        self._row_of.update(zip(masks, range(n_known, n_all), strict=True))
 
     def effects(self, parts: Sequence[_Part]) -> FloatArray:
         """Return (p, c + v) what the presence of each part adds to the values of its tokens."""

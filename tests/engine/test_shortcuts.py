@@ -65,3 +65,21 @@ def test_what_is_written_over_is_nobody_elses(quick, sentences):
         again = quick.logits(batch, [batch.shape[1]])
     assert torch.equal(batch, before)
     assert torch.equal(once, again)
+
+
+def test_masked_texts_that_leave_the_range_of_fp16_are_run_in_fp32(quick, sentences, monkeypatch):
+    options = {"num_samples": 20}
+    targets = [0] * len(sentences)
+    expected = exparity.explain(quick, sentences, targets, "lime", **options)
+    half = quick.in_fp16()
+    probabilities = half.head.probabilities
+
+    def out_of_range(model, logits):
+        found = probabilities(model, logits)
+        return found * torch.nan if model is half.model else found
+
+    monkeypatch.setattr(half, "is_compared", True)
+    monkeypatch.setattr(half.head, "probabilities", out_of_range)
+    found = exparity.explain(half, sentences, targets, "lime", **options)
+    for one, other in zip(expected, found, strict=True):
+        np.testing.assert_allclose(other.scores, one.scores, atol=1e-3)

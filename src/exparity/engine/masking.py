@@ -69,8 +69,6 @@ class MaskedTexts:
             text = texts[chosen]
             if self._first is not None:
                 self._first.show(text, mask)
-                if self._first.has_inputs:
-                    return self._rows[:1, :wide].expand(len(positions), -1, -1)
             return torch.where(mask[..., None], self._rows[text, :wide], self._absent[text, :wide])
 
         lengths = self.lengths[owners[first]].tolist()

@@ -256,15 +256,10 @@ class FirstLayer:
     """Inputs and projections of the first layer for all rows that masked texts can have, looked up.
 
     At each position a masked text holds its own row of (n, t, h) ``rows``, or the (h,) ``absent``.
-
-    Attributes:
-        has_inputs: whether the layer's inputs are looked up too, so that no embeddings of a batch
-            are read.
     """
 
     def __init__(self, model: PreTrainedModel, rows: torch.Tensor, absent: torch.Tensor) -> None:
         base: Any = model.base_model
-        self.has_inputs = model.config.model_type in ENCODERS
         n_texts, width, _ = rows.shape
         rows_and_absent = torch.cat([rows, absent.expand(1, width, -1)])
         with torch.inference_mode():
@@ -281,7 +276,7 @@ class FirstLayer:
                 positions = torch.arange(width, device=rows.device)
                 inputs = block.ln_1(rows_and_absent + base.wpe(positions))
             self._tables = [module(inputs).flatten(0, 1) for module in self._modules]
-            if self.has_inputs:
+            if model.config.model_type in ENCODERS:
                 self._modules.append(base.embeddings)
                 self._tables.append(inputs.flatten(0, 1))
         self._width = width

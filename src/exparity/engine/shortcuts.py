@@ -138,15 +138,16 @@ def _attend(
     scaling: float,
 ) -> torch.Tensor:
     """Return (b, q, h) attention output of (b, q, h) and (b, t, h) projections."""
-
-    def by_head(states: torch.Tensor) -> torch.Tensor:
-        return states.view(*states.shape[:2], n_heads, -1).transpose(1, 2)
-
-    query = by_head(query)
-    key = by_head(key)
-    value = by_head(value)
+    query = _by_head(query, n_heads)
+    key = _by_head(key, n_heads)
+    value = _by_head(value, n_heads)
     output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scaling)
     return output.transpose(1, 2).flatten(-2)
+
+
+def _by_head(states: torch.Tensor, n_heads: int) -> torch.Tensor:
+    """Return (b, t, h) states as (b, heads, t, h / heads)."""
+    return states.view(*states.shape[:2], n_heads, -1).transpose(1, 2)
 
 
 def encoder_logits(
@@ -178,16 +179,12 @@ def _run_layer(
 ) -> torch.Tensor:
     """Return the (b, q, h) outputs of a layer for the positions that read (b, t, h) states."""
     attention = layer.attention.self
-
-    def by_head(projected: torch.Tensor) -> torch.Tensor:
-        n_heads = attention.num_attention_heads
-        return projected.view(*projected.shape[:2], n_heads, -1).transpose(1, 2)
-
+    n_heads = attention.num_attention_heads
     context, _ = ALL_ATTENTION_FUNCTIONS[SDPA](
         attention,
-        by_head(attention.query(reading)),
-        by_head(attention.key(states)),
-        by_head(attention.value(states)),
+        _by_head(attention.query(reading), n_heads),
+        _by_head(attention.key(states), n_heads),
+        _by_head(attention.value(states), n_heads),
         seen,
         scaling=attention.scaling,
     )

@@ -12,7 +12,6 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
@@ -32,6 +31,7 @@ from exparity.engine.batching import (
 )
 from exparity.engine.encoding import as_list
 from exparity.engine.kernels import FEWEST_ROWS, layers_of
+from exparity.engine.known_rows import KnownRows
 from exparity.engine.objectives import Objective, Outputs, objective_of, target_logit
 from exparity.engine.shortcuts import (
     ENCODERS,
@@ -57,32 +57,6 @@ _ID_BYTES = np.dtype(np.int64).itemsize
 _OF_LIBRARIES = {"torch", "transformers", "peft", "exparity"}
 HALF_BOUND = 0.05
 """Largest difference of a text's logits in fp16 from those in fp32; beyond it fp32 is taken."""
-
-
-@dataclass
-class _Known:
-    """Outputs of token-id sequences that were computed.
-
-    Attributes:
-        rows: row of each sequence, by the bytes of its ids.
-        outputs: (m, 2, c) probabilities and logits; rows beyond the n sequences are empty.
-    """
-
-    outputs: FloatArray
-    rows: dict[bytes, int] = field(default_factory=dict)
-
-    def add(self, keys: Sequence[bytes], computed: FloatArray) -> None:
-        """Add the (k, 2, c) outputs of further sequences."""
-        n_known = len(self.rows)
-        n_all = n_known + len(keys)
-        if n_all > len(self.outputs):
-            # Twice as many, so that calls of few texts do not copy all others each time.
-            n_rows = max(n_all, 2 * n_known)
-            room = np.empty((n_rows, *self.outputs.shape[1:]), dtype=self.outputs.dtype)
-            room[:n_known] = self.outputs[:n_known]
-            self.outputs = room
-        self.outputs[n_known:n_all] = computed
-        self.rows.update(zip(keys, range(n_known, n_all), strict=True))
 
 
 class Classifier(TokenEmbeddings):
@@ -119,7 +93,7 @@ class Classifier(TokenEmbeddings):
     """What tells it from any other classifier of a run, if a job has loaded it."""
     fp32_twin: Classifier | None = None
     """The same model in fp32, if this one is in fp16."""
-    _known: _Known | None = None
+    _known: KnownRows[bytes] | None = None
 
     def __init__(
         self,
@@ -362,7 +336,7 @@ class Classifier(TokenEmbeddings):
         # As bytes: tuples of numbers take several times as long to make and to look up.
         keys = [np.asarray(s, dtype=np.int64).tobytes() or empty for s in sequences]
         remembered = self._nothing_known() if self._known is None else self._known
-        ids = [key for key in dict.fromkeys(keys) if key not in remembered.rows]
+        ids = [key for key in dict.fromkeys(keys) if key not in remembered.row_of]
         lengths = [len(key) // _ID_BYTES for key in ids]
 
         def build(batch: list[int], width: int) -> torch.Tensor:
@@ -372,10 +346,11 @@ class Classifier(TokenEmbeddings):
 
         computed = np.stack(self.outputs_of(lengths, build), axis=1)
         remembered.add(ids, computed)
-        return Outputs(*remembered.outputs[[remembered.rows[key] for key in keys]].swapaxes(0, 1))
+        return Outputs(*remembered.table[[remembered.row_of[key] for key in keys]].swapaxes(0, 1))
 
-    def _nothing_known(self) -> _Known:
-        return _Known(np.zeros((0, 2, self.n_classes)))
+    def _nothing_known(self) -> KnownRows[bytes]:
+        """Return room for the (2, c) probabilities and logits of token ids, by their bytes."""
+        return KnownRows(np.zeros((0, 2, self.n_classes)))
 
     @one_at_a_time
     def needs_fp32(self, sequences: Sequence[Sequence[int] | IntArray]) -> BoolArray:

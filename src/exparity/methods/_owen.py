@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exparity.engine.known_rows import KnownRows
 from exparity.methods import MethodBatch
 from exparity.types import BoolArray, FloatArray, IntArray
 
@@ -265,13 +266,13 @@ class _KnownOutputs:
         self._n_tokens = len(always)
         self._always: Mask = int.from_bytes(np.packbits(always, bitorder="little"), "little")
         self._targets = targets
-        self._row_of: dict[Mask, int] = {}
-        self._table = np.zeros((0, 0))  # rows beyond the masks that are known are empty
+        self._known: KnownRows[Mask] = KnownRows(np.zeros((0, 0)))
 
     @property
     def n_columns(self) -> int:
         """Number of classes and targets."""
-        return self._table.shape[1]
+        n_columns: int = self._known.table.shape[1]
+        return n_columns
 
     def ask(
         self, masks: Sequence[Mask], later: Callable[[], Iterable[Mask]] = tuple
@@ -281,27 +282,15 @@ class _KnownOutputs:
         Where one of them has not run yet, those for ``later`` run with it.
         """
         shown = [mask | self._always for mask in masks]
-        new = [mask for mask in dict.fromkeys(shown) if mask not in self._row_of]
+        new = [mask for mask in dict.fromkeys(shown) if mask not in self._known.row_of]
         if new:
             new += (mask | self._always for mask in later())
-            new = [mask for mask in dict.fromkeys(new) if mask not in self._row_of]
+            new = [mask for mask in dict.fromkeys(new) if mask not in self._known.row_of]
             answers = yield _as_arrays(new, self._n_tokens)  # (v, m, c)
             versions = np.arange(len(self._targets))
             outputs = np.hstack([answers[0], answers[versions, :, self._targets].T])
-            self._add(new, outputs)
-        return [self._row_of[mask] for mask in shown]
-
-    def _add(self, masks: Sequence[Mask], outputs: FloatArray) -> None:
-        n_known = len(self._row_of)
-        n_all = n_known + len(masks)
-        if n_all > len(self._table):
-            # Twice as many, so that rounds of few masks do not copy all others each time.
-            room = np.empty((max(n_all, 2 * n_known), outputs.shape[1]))
-            if n_known:
-                room[:n_known] = self._table[:n_known]
-            self._table = room
-        self._table[n_known:n_all] = outputs
-        self._row_of.update(zip(masks, range(n_known, n_all), strict=True))
+            self._known.add(new, outputs)
+        return [self._known.row_of[mask] for mask in shown]
 
     def effects(self, parts: Sequence[_Part]) -> FloatArray:
         """Return (p, c + v) what the presence of each part adds to the values of its tokens."""
@@ -317,8 +306,8 @@ class _KnownOutputs:
         return largest
 
     def _differences(self, parts: Sequence[_Part]) -> FloatArray:
-        with_it = self._table[[part.with_it for part in parts]]
-        without = self._table[[part.without for part in parts]]
+        with_it = self._known.table[[part.with_it for part in parts]]
+        without = self._known.table[[part.without for part in parts]]
         differences: FloatArray = with_it - without
         return differences
 

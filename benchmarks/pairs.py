@@ -69,7 +69,7 @@ def pretrained(folder: str, dtype: torch.dtype = torch.float32) -> Any:
         folder, num_labels=2, use_safetensors=True, trust_remote_code=False
     )
     tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-    return exparity.load_classifier((model.to(dtype), tokenizer), "cpu")
+    return exparity.load_classifier((model.to(dtype), tokenizer), "cpu", shortcuts=True)
 
 
 def seconds_of(run: Callable[[], Any]) -> tuple[float, Any]:

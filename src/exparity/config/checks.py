@@ -18,9 +18,11 @@ from exparity.counterfactuals import check_groups, label_refusal
 from exparity.data.facts import DatasetFacts
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
+from exparity.models.families import ENCODERS
 from exparity.models.functions import MUST_WRITE, refusal, source_of
 from exparity.models.heads import HEADS, SEQUENCE, WrittenConfig, new_head
 from exparity.models.lora import check_base
+from exparity.models.spec import ModelSpec
 
 _OTHER = {"methods": "metric", "metrics": "method"}
 
@@ -270,7 +272,10 @@ def check_cells(experiment: ResolvedConfig) -> None:
     for dataset, model in experiment.pairs:
         for seed in experiment.seeds:
             experiment.finetune_options(dataset, model, seed)
-            if not experiment.training(dataset, model, seed).epochs:
+            training = experiment.training(dataset, model, seed)
+            if training.shortcuts:
+                _check_shortcuts(model, experiment.models[model].spec)
+            if not training.epochs:
                 if experiment.models[model].spec.init == "scratch":
                     raise InputError(
                         f"models.{model}: init: scratch starts from random weights, which epochs: "
@@ -281,6 +286,20 @@ def check_cells(experiment: ResolvedConfig) -> None:
         for cell in experiment.cells("scores"):
             experiment.evaluate_options(**cell)
             experiment.explain_options(**cell.without("metric"))
+
+
+def _check_shortcuts(model: str, spec: ModelSpec) -> None:
+    """Check that a model whose training takes shortcuts is of a family that these know."""
+    family = spec.architecture
+    path = Path(spec.checkpoint or "", "config.json")
+    if spec.checkpoint is not None and path.is_file():
+        family = parse_json(path.read_text(encoding="utf-8-sig"), str(path)).get("model_type")
+    is_unknown = family is not None and family not in ENCODERS
+    if is_unknown or spec.head != SEQUENCE:
+        raise InputError(
+            f"models.{model}.training: shortcuts are for classification heads on "
+            f"{' and '.join(ENCODERS)}; set shortcuts: false for it"
+        )
 
 
 def _check_as_it_is(experiment: ResolvedConfig, dataset: str, model: str) -> None:

@@ -19,7 +19,7 @@ def sources(package: str) -> list[Path]:
 @cache
 def finetune(head: Path) -> str:
     """Return the digest of the code that trains."""
-    names = "training loop scratch checkpoints schemes ola heads/__init__ lora"
+    names = "training loop encoders scratch checkpoints schemes ola heads/__init__ lora"
     files = [_PACKAGE / "models" / f"{name}.py" for name in names.split()]
     return source_digest(_PACKAGE / "data" / "training_set.py", head, *files)
 

@@ -65,8 +65,8 @@ class Engine(Settings):
             cpu keeps a GPU free.
         shortcuts: leave out work that cannot reach the output: in the last layer, all positions
             but the one that the head reads; in the first, repeated projections of masked texts.
-            1.2 to 1.6 times faster; scores differ by rounding alone. For BERT, RoBERTa, GPT-2 and
-            OLA.
+            1.2 to 2 times faster; scores differ by rounding alone. For BERT, RoBERTa, GPT-2 and
+            OLA. Trainings have a key of their own, ``training.shortcuts``.
         token_budget: padded tokens per batch; null for a measured default, 2,048 on a CPU (8,192
             for models of 128 units or fewer) and up to 65,536 on a GPU. Lower it if memory is
             shared; batches that do not fit are halved anyway.

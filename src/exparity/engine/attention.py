@@ -13,12 +13,12 @@ import torch
 from torch.nn import functional as F
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from exparity.models.encoders import SDPA
+
 _VECTOR = 16
 """Numbers of float32, in which the kernel sums, in a vector of AVX-512."""
 _REST = 4
 """Most keys beyond whole vectors that cost less than filling them up."""
-SDPA = "sdpa"
-"""Name of torch's attention among those that models of transformers take."""
 
 
 @contextmanager

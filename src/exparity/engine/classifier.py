@@ -33,14 +33,11 @@ from exparity.engine.encoding import as_list
 from exparity.engine.kernels import FEWEST_ROWS, layers_of
 from exparity.engine.known_rows import KnownRows
 from exparity.engine.objectives import Objective, Outputs, objective_of, target_logit
-from exparity.engine.shortcuts import (
-    ENCODERS,
-    check_family,
-    encoder_logits,
-    pooled_position_only,
-)
+from exparity.engine.shortcuts import check_family, pooled_position_only
 from exparity.engine.tokens import TokenEmbeddings
 from exparity.models.class_names import class_index
+from exparity.models.encoders import encoder_logits
+from exparity.models.families import ENCODERS
 from exparity.models.heads import SEQUENCE, Head, new_head
 from exparity.models.inputs import token_types
 from exparity.models.lookup import EmbeddedBatch, Frame, with_values
@@ -646,7 +643,7 @@ class Classifier(TokenEmbeddings):
         mask = self._padding_mask(lengths, width) if with_mask else None
         shorten = self.shortcuts and not self.head.frame.pads
         if shorten and self.model.config.model_type in ENCODERS:
-            logits = encoder_logits(self.model, embeddings, mask)
+            logits = encoder_logits(self.model, mask, inputs_embeds=embeddings)
         else:
             shortcut = pooled_position_only(self.model, lengths) if shorten else nullcontext()
             with shortcut:

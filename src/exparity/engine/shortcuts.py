@@ -1,99 +1,27 @@
 """Leaving out work that cannot reach the output: opt-in, for families whose layers are known.
 
-A classification head reads one position of the last layer. There, only keys and values of the other
-positions count; their queries, outputs and feed-forward layers do not. What is left out is never
-read, so that probabilities differ by rounding alone.
-
-BERT and RoBERTa are run here layer by layer: in a small model what transformers does around each
-layer takes as long as the layer.
+A classification head reads one position of the last layer, see :mod:`~exparity.models.encoders`.
+Those of GPT-2 and OLA are cut down here. The first layer of masked texts is looked up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
 from torch.nn import functional as F
-from transformers.activations import GELUActivation
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from exparity.core.errors import InputError
-from exparity.engine.attention import SDPA
+from exparity.models.encoders import by_head, refusal
+from exparity.models.families import DECODERS, ENCODERS, FAMILIES, ONE_LAYER
 from exparity.models.lookup import replaced
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 Forward = Callable[..., torch.Tensor]
-
-ENCODERS = ("bert", "roberta")
-DECODERS = ("gpt2",)
-ONE_LAYER = ("ola",)
-_ENCODER_CLASSES = ("BertForSequenceClassification", "RobertaForSequenceClassification")
-FAMILIES = ENCODERS + DECODERS + ONE_LAYER
-
-
-class _HalfEnd(Protocol):
-    """End of half a layer: its product is added to what the half read, and normalised."""
-
-    dense: nn.Module
-    LayerNorm: nn.Module
-
-
-class _Intermediate(Protocol):
-    """Middle of a feed-forward half."""
-
-    dense: nn.Module
-    intermediate_act_fn: nn.Module
-
-
-class _SelfAttention(Protocol):
-    """Projections of an attention half."""
-
-    query: nn.Module
-    key: nn.Module
-    value: nn.Module
-    num_attention_heads: int
-    scaling: float
-
-
-class _Attention(Protocol):
-    """An attention half."""
-
-    self: _SelfAttention
-    output: _HalfEnd
-
-
-class _Layer(Protocol):
-    """A layer of BERT or RoBERTa."""
-
-    attention: _Attention
-    intermediate: _Intermediate
-    output: _HalfEnd
-
-
-class _Encoder(Protocol):
-    """All layers."""
-
-    layer: Sequence[_Layer]
-
-
-class _Base(Protocol):
-    """The model below the head; BERT's pooler belongs to it, RoBERTa's to its head."""
-
-    embeddings: nn.Module
-    encoder: _Encoder
-    pooler: nn.Module | None
-
-
-class _EncoderClassifier(Protocol):
-    """A classifier of one of the classes that :func:`check_family` lets through."""
-
-    base_model: _Base
-    classifier: nn.Module
 
 
 def check_family(model: PreTrainedModel) -> None:
@@ -104,13 +32,9 @@ def check_family(model: PreTrainedModel) -> None:
             f"shortcuts: not available for models of type '{family}', only for "
             f"{', '.join(FAMILIES)}; leave them off"
         )
-    model_class = type(model)
-    is_of_transformers = model_class.__module__.startswith("transformers.models.")
-    if family in ENCODERS and not (is_of_transformers and model_class.__name__ in _ENCODER_CLASSES):
-        raise InputError(
-            f"shortcuts: not available for models of class {model_class.__name__}, only for "
-            f"transformers' {', '.join(_ENCODER_CLASSES)}; leave them off"
-        )
+    why = refusal(model) if family in ENCODERS else None
+    if why is not None:
+        raise InputError(f"shortcuts: {why}")
 
 
 def pooled_position_only(
@@ -119,7 +43,7 @@ def pooled_position_only(
     """Within the context, the last layer computes only the position that the head reads.
 
     Args:
-        model: of a family in ``FAMILIES`` that is no encoder: these have :func:`encoder_logits`.
+        model: of a family in ``FAMILIES`` that is no encoder: see :mod:`exparity.models.encoders`.
         lengths: (b,) rows that count of the batch that will be run.
     """
     base: Any = model.base_model
@@ -138,79 +62,11 @@ def _attend(
     scaling: float,
 ) -> torch.Tensor:
     """Return (b, q, h) attention output of (b, q, h) and (b, t, h) projections."""
-    query = _by_head(query, n_heads)
-    key = _by_head(key, n_heads)
-    value = _by_head(value, n_heads)
+    query = by_head(query, n_heads)
+    key = by_head(key, n_heads)
+    value = by_head(value, n_heads)
     output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scaling)
     return output.transpose(1, 2).flatten(-2)
-
-
-def _by_head(states: torch.Tensor, n_heads: int) -> torch.Tensor:
-    """Return (b, t, h) states as (b, heads, t, h / heads)."""
-    return states.view(*states.shape[:2], n_heads, -1).transpose(1, 2)
-
-
-def encoder_logits(
-    model: PreTrainedModel, embeddings: torch.Tensor, mask: torch.Tensor | None
-) -> torch.Tensor:
-    """Return the (b, c) logits of a BERT or RoBERTa classifier, in evaluation mode.
-
-    Args:
-        model: of one of the classes that :func:`check_family` lets through.
-        embeddings: (b, t, h) input embeddings, padded at the end.
-        mask: (b, t) 0 for padding; None where there is none.
-    """
-    classifier = cast("_EncoderClassifier", model)
-    base = classifier.base_model
-    seen = None if mask is None else mask.bool()[:, None, None]
-    states = base.embeddings(inputs_embeds=embeddings)
-    *layers, last = base.encoder.layer
-    for layer in layers:
-        states = _run_layer(layer, states, states, seen)
-    pooled = _run_layer(last, states[:, :1], states, seen)
-    if base.pooler is not None:
-        pooled = base.pooler(pooled)
-    logits: torch.Tensor = classifier.classifier(pooled)
-    return logits
-
-
-def _run_layer(
-    layer: _Layer, reading: torch.Tensor, states: torch.Tensor, seen: torch.Tensor | None
-) -> torch.Tensor:
-    """Return the (b, q, h) outputs of a layer for the positions that read (b, t, h) states."""
-    attention = layer.attention.self
-    n_heads = attention.num_attention_heads
-    context, _ = ALL_ATTENTION_FUNCTIONS[SDPA](
-        attention,
-        _by_head(attention.query(reading), n_heads),
-        _by_head(attention.key(states), n_heads),
-        _by_head(attention.value(states), n_heads),
-        seen,
-        scaling=attention.scaling,
-    )
-    attended = _added(layer.attention.output, context.flatten(-2), reading)
-    wide = layer.intermediate.dense(attended)
-    return _added(layer.output, _activated(layer.intermediate, wide), attended)
-
-
-def _added(end: _HalfEnd, states: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
-    """Return the end of half a layer; without gradients nothing is copied for the sum."""
-    projected = end.dense(states)
-    summed = projected + residual if torch.is_grad_enabled() else projected.add_(residual)
-    normalised: torch.Tensor = end.LayerNorm(summed)
-    return normalised
-
-
-def _activated(intermediate: _Intermediate, states: torch.Tensor) -> torch.Tensor:
-    """Return activations, in place of the states where no gradient needs these."""
-    activate = intermediate.intermediate_act_fn
-    is_gelu = isinstance(activate, GELUActivation) and activate.act is F.gelu
-    activated: torch.Tensor
-    if is_gelu and not torch.is_grad_enabled():
-        activated = torch.ops.aten.gelu_(states)
-    else:
-        activated = activate(states)
-    return activated
 
 
 def _decoder_layer(layer: Any, lengths: Sequence[int]) -> Forward:

@@ -32,6 +32,7 @@ from exparity.models.team import Alone, Team
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
+    from transformers.modeling_outputs import SequenceClassifierOutput
 
 log = logging.getLogger(__name__)
 
@@ -122,8 +123,11 @@ class TrainingLoop:
         state: StateFolder,
         device: str,
         team: Team | None = None,
+        forward: Callable[..., SequenceClassifierOutput] | None = None,
     ) -> None:
         self.team = team or Alone()
+        # From inputs and labels to the loss and the logits.
+        self.forward: Callable[..., SequenceClassifierOutput] = forward or model
         self.device = resolve_device(device)
         if training.precision == "fp16" and self.device.type != "cuda":
             raise InputError("training.precision fp16 needs a GPU; use bf16 or fp32")
@@ -245,14 +249,17 @@ class TrainingLoop:
         """Return the mean loss of examples, and the number of correct predictions."""
         precision = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(self.training.precision)
         with torch.autocast(self.device.type, precision, enabled=precision is not None):
-            output = self.model(**part.inputs, labels=part.labels)
+            output = self.forward(**part.inputs, labels=part.labels)
         loss = output.loss
+        logits = output.logits
+        assert loss is not None
+        assert logits is not None
         if self.weighted:
             losses = output.get("losses")
             if losses is None:
-                losses = cross_entropy(output.logits.float(), part.labels, reduction="none")
+                losses = cross_entropy(logits.float(), part.labels, reduction="none")
             loss = (part.weights * losses).mean()
-        return loss, (output.logits.argmax(-1) == part.labels).sum()
+        return loss, (logits.argmax(-1) == part.labels).sum()
 
     def _run(self, batch: _Batch) -> tuple[float, int]:
         """Return the loss and hits of a batch, run in as many parts as memory needs.

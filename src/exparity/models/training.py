@@ -15,6 +15,7 @@ from exparity.core.seeding import derive_seed
 from exparity.core.undisturbed import undisturbed
 from exparity.data.training_set import TrainingSet
 from exparity.models.checkpoints import build_model
+from exparity.models.encoders import refusal, training_pass
 from exparity.models.heads import Head, head_of
 from exparity.models.inputs import (
     check_known,
@@ -103,6 +104,7 @@ def finetune(
         head.bind(prompt, tokenizer)
     if is_trained:
         _check_adapters(training, prompt)
+        _check_shortcuts(training, model)
         apply_scheme(model, model_spec.scheme)
     adapted = add_adapters(model, training.lora) if training.lora and is_trained else None
     tokenizer.model_max_length = min(
@@ -114,7 +116,8 @@ def finetune(
     _check_divisible(training, trained)
     if train_together is not None and is_trained:
         train_together()
-    loop = TrainingLoop(trained, tokenizer, training, seed, state, device, team)
+    forward = partial(training_pass, model) if training.shortcuts else None
+    loop = TrainingLoop(trained, tokenizer, training, seed, state, device, team, forward)
     history = _fit(loop, training_set, _encoder(model, tokenizer, specs, seed))
     model = model if adapted is None else merge_adapters(adapted)
     return Trained(model, tokenizer, history, head)
@@ -147,6 +150,13 @@ def _check_adapters(training: TrainingSpec, prompt: PromptSpec | None) -> None:
             "training.lora: would leave a new classification head as it is; take head: "
             "label_words, or train the weights"
         )
+
+
+def _check_shortcuts(training: TrainingSpec, model: PreTrainedModel) -> None:
+    """Refuse shortcuts of a model whose layers are not known."""
+    why = refusal(model) if training.shortcuts else None
+    if why is not None:
+        raise InputError(f"training.shortcuts: {why}")
 
 
 def _check_divisible(training: TrainingSpec, trained: torch.nn.Module) -> None:

@@ -31,6 +31,7 @@ from exparity.costs.planned import PlannedExamples
 from exparity.data import dropped_rows, load_with_facts
 from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
+from exparity.models.families import FAMILIES
 from exparity.models.heads import LABEL_WORDS, head_of, new_head
 from exparity.report.context import Context
 from exparity.report.failures import Failures
@@ -453,7 +454,6 @@ def _matched(
 ) -> _Audited:
     """Return a checkpoint that was found to fit the table, with its classes in order."""
     # Only now: importing transformers takes longer than reading most tables.
-    from exparity.engine.shortcuts import FAMILIES
     from exparity.models.checkpoints import load_config
     from exparity.models.class_names import in_order_of_outputs, output_names, require_order
 

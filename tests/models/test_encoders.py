@@ -84,6 +84,18 @@ def test_losses_and_gradients_are_those_of_the_whole_model(family, lengths):
         torch.testing.assert_close(found[name], slope, rtol=1e-4, atol=1e-6, msg=name)
 
 
+@pytest.mark.parametrize("family", CLASSES)
+def test_in_mixed_precision_what_is_validated_is_as_exact(family):
+    model = made(family).eval()
+    inputs = batch(9, 4)
+    with torch.no_grad():
+        exact = model(**inputs).logits
+        with torch.autocast("cpu", torch.bfloat16):
+            plain = model(**inputs).logits
+            found = training_pass(model, **inputs).logits
+    torch.testing.assert_close(found, plain, rtol=0, atol=0.2 * float((plain - exact).abs().max()))
+
+
 def test_types_of_tokens_count():
     model = made("bert")
     inputs = batch(8, 6)

@@ -179,7 +179,9 @@ def by_head(states: torch.Tensor, n_heads: int) -> torch.Tensor:
 def _added(end: _HalfEnd, states: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
     """Return the end of half a layer; without gradients nothing is copied for the sum."""
     projected = end.dropout(end.dense(states))
-    summed = projected + residual if torch.is_grad_enabled() else projected.add_(residual)
+    # Mixed precision adds to numbers that have more digits, and keeps these.
+    in_place = not torch.is_grad_enabled() and projected.dtype == residual.dtype
+    summed = projected.add_(residual) if in_place else projected + residual
     normalised: torch.Tensor = end.LayerNorm(summed)
     return normalised
 

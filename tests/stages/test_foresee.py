@@ -146,7 +146,11 @@ def test_the_loop_that_writes_out_what_is_left_finds_the_same(
         np.testing.assert_allclose(foreseen.falls, falls, rtol=0, atol=1e-5)
         stored = np.corrcoef(predicted, foreseen.falls)[0, 1]
         assert value == pytest.approx(stored, rel=0, abs=1e-9)
-        assert value == pytest.approx(np.corrcoef(predicted, falls)[0, 1], rel=0, abs=1e-4)
+        # What float32 adds to falls, beside what they differ by, is the processor's.
+        error = np.linalg.norm(foreseen.falls - falls) / np.linalg.norm(falls - falls.mean())
+        assert error < 2e-3
+        correlation = np.corrcoef(predicted, falls)[0, 1]
+        assert value == pytest.approx(correlation, rel=0, abs=1.01 * error)
 
 
 def test_a_classifier_whose_units_go_one_by_one_is_asked_for_each_once(cell, foresights):

@@ -124,6 +124,12 @@ def test_models_of_other_classes_are_refused():
     assert "models of class GPT2ForSequenceClassification, only for" in refusal(other)
 
 
+@pytest.mark.parametrize("family", CLASSES)
+def test_models_that_look_back_alone_are_refused(family):
+    assert refusal(made(family)) is None
+    assert "look back alone" in refusal(made(family, is_decoder=True))
+
+
 MODEL = ModelSpec(
     init="scratch",
     architecture="bert",

@@ -273,7 +273,7 @@ def check_cells(experiment: ResolvedConfig) -> None:
         for seed in experiment.seeds:
             experiment.finetune_options(dataset, model, seed)
             training = experiment.training(dataset, model, seed)
-            if training.shortcuts:
+            if training.shortcuts and training.epochs:
                 _check_shortcuts(model, experiment.models[model].spec)
             if not training.epochs:
                 if experiment.models[model].spec.init == "scratch":

@@ -94,12 +94,14 @@ def refusal(model: PreTrainedModel) -> str | None:
     """Return why a model's layers cannot be run here; None for a known class of transformers."""
     model_class = type(model)
     is_of_transformers = model_class.__module__.startswith("transformers.models.")
-    if is_of_transformers and model_class.__name__ in _CLASSES:
-        return None
-    return (
-        f"not available for models of class {model_class.__name__}, only for transformers' "
-        f"{', '.join(_CLASSES)}; leave them off"
-    )
+    if not (is_of_transformers and model_class.__name__ in _CLASSES):
+        return (
+            f"not available for models of class {model_class.__name__}, only for transformers' "
+            f"{', '.join(_CLASSES)}; leave them off"
+        )
+    if model.config.is_decoder:
+        return "not available for models that look back alone (is_decoder); leave them off"
+    return None
 
 
 def encoder_logits(

@@ -18,6 +18,7 @@ from exparity.counterfactuals import check_groups, label_refusal
 from exparity.data.facts import DatasetFacts
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
+from exparity.models.catalogue import known_type
 from exparity.models.families import ENCODERS
 from exparity.models.functions import MUST_WRITE, refusal, source_of
 from exparity.models.heads import HEADS, SEQUENCE, WrittenConfig, new_head
@@ -290,12 +291,7 @@ def check_cells(experiment: ResolvedConfig) -> None:
 
 def _check_shortcuts(model: str, spec: ModelSpec) -> None:
     """Check that a model whose training takes shortcuts is of a family that these know."""
-    family = spec.architecture
-    path = Path(spec.checkpoint or "", "config.json")
-    if spec.checkpoint is not None and path.is_file():
-        family = parse_json(path.read_text(encoding="utf-8-sig"), str(path)).get("model_type")
-    is_unknown = family is not None and family not in ENCODERS
-    if is_unknown or spec.head != SEQUENCE:
+    if spec.head != SEQUENCE or known_type(spec) not in (None, *ENCODERS):
         raise InputError(
             f"models.{model}.training: shortcuts are for classification heads on "
             f"{' and '.join(ENCODERS)}; set shortcuts: false for it"

@@ -135,7 +135,7 @@ def known_type(spec: ModelSpec) -> str | None:
         return spec.architecture
     settings = Path(str(spec.checkpoint)) / "config.json"
     if settings.is_file():
-        model_type = json.loads(settings.read_text(encoding="utf-8")).get("model_type")
+        model_type = json.loads(settings.read_text(encoding="utf-8-sig")).get("model_type")
         return model_type if isinstance(model_type, str) else None
     models = known_models().values()
     return next((m.architecture for m in models if m.checkpoint == spec.checkpoint), None)

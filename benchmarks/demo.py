@@ -1,11 +1,15 @@
-"""Measure the default experiment in two checkouts, in alternating runs of both.
+"""Measure an experiment in two checkouts, in alternating runs of both.
 
-Usage: python benchmarks/demo.py --before CHECKOUT [--pairs N] [--seeds N]
+Usage: python benchmarks/demo.py --before CHECKOUT [--pairs N] [--seeds N] [--config FILE]
+       [--data FOLDER]
+
+FILE is a config that both versions read, the default experiment's of each where none is given.
 
 A run takes all cores. Seconds are the processor's: of the jobs of each stage, and of all processes
 of the run together, with Snakemake, its server and the report. The last row is the machine's rate
 of a 1024 × 1024 product just before a run; other work on the machine moves it. Tables of both are
-compared value by value, but for seconds.
+compared value by value, but for seconds, memory and sizes of files: for each table that is not
+equal, columns that differ and by how much of their largest number.
 """
 
 from __future__ import annotations
@@ -22,14 +26,17 @@ from pathlib import Path
 from statistics import mean, median
 from typing import NamedTuple
 
+import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import torch
 from shared import ROOT, markdown
 
 _SIDE = 1024
 _PRODUCTS = 20
-_TIMED = ("cost.parquet", "history.parquet")
-"""Tables that hold seconds."""
+_RESULTS = "results"
+_OF_THE_RUN = ("seconds", "rss", "bytes")
+"""Parts of names of columns that tell what a run took."""
 
 
 class Run(NamedTuple):
@@ -49,16 +56,21 @@ def rate() -> float:
     return 2 * _SIDE**3 * _PRODUCTS / (time.process_time() - start) / 1e9
 
 
-def run_of(checkout: Path, folder: Path, n_seeds: int) -> Run:
+def run_of(checkout: Path, folder: Path, options: argparse.Namespace) -> Run:
     """Run the experiment of a checkout in an empty folder."""
     folder.mkdir()
     gflops = rate()
+    settings = [f"results={_RESULTS}"]
+    if options.seeds:
+        settings.append(f"seeds={list(range(options.seeds))}")
+    if options.data:
+        settings.append(f"data_dir={options.data.resolve()}")
+    config = options.config or checkout / "config" / "config.yaml"
     command = [
         *(sys.executable, "-m", "snakemake", "--quiet", "all", "--directory", str(folder)),
         *("--snakefile", str(checkout / "Snakefile")),
         *("--profile", str(checkout / "profiles" / "default")),
-        *("--configfile", str(checkout / "config" / "config.yaml")),
-        *("--config", f"seeds={list(range(n_seeds))}"),
+        *("--configfile", str(config.resolve()), "--config", *settings),
     ]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     environment["PYTHONPATH"] = str(checkout / "src")
@@ -68,7 +80,7 @@ def run_of(checkout: Path, folder: Path, n_seeds: int) -> Run:
     wall = time.monotonic() - start
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds: dict[str, float] = defaultdict(float)
-    for job in pq.read_table(folder / "results" / "cost.parquet").to_pylist():
+    for job in pq.read_table(folder / _RESULTS / "cost.parquet").to_pylist():
         seconds[job["stage"]] += job["cpu_seconds"] or 0
     seconds["all jobs"] = sum(seconds.values())
     seconds["the whole run"] = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
@@ -78,20 +90,51 @@ def run_of(checkout: Path, folder: Path, n_seeds: int) -> Run:
 
 
 def compared(before: Run, after: Run) -> str:
-    """Return how many tables of two runs have equal values."""
-    others = []
-    tables = [
-        path.relative_to(before.folder)
-        for path in sorted((before.folder / "results").rglob("*.parquet"))
-        if path.name not in _TIMED
-    ]
-    for table in tables:
-        values = [
-            pq.read_table(run.folder / table).to_pandas().to_json() for run in (before, after)
-        ]
-        if values[0] != values[1]:
-            others.append(str(table))
-    return f"{len(tables) - len(others)} of {len(tables)} tables are equal {' '.join(others)}"
+    """Return how many tables of two runs have equal values, and what differs in the others."""
+    lines = []
+    n_tables = 0
+    for path in sorted((before.folder / _RESULTS).rglob("*.parquet")):
+        name = path.relative_to(before.folder)
+        other = after.folder / name
+        if not other.exists():
+            lines.append(f"{name}: missing")
+            continue
+        n_tables += 1
+        tables = [pq.read_table(table).to_pandas() for table in (path, other)]
+        if differences := differing_columns(*tables):
+            lines.append(f"{name}: {', '.join(differences)}")
+    missing = sum(line.endswith(": missing") for line in lines)
+    n_equal = n_tables + missing - len(lines)
+    return "\n".join([f"{n_equal} of {n_tables} tables in both runs are equal", *lines])
+
+
+def differing_columns(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
+    """Return what differs between two tables, by column."""
+    if len(before) != len(after):
+        return [f"{len(before)} and {len(after)} rows"]
+    if only_one := sorted(set(before).symmetric_difference(after)):
+        return [f"columns of one run alone: {' '.join(only_one)}"]
+    columns = [name for name in before if not any(part in name for part in _OF_THE_RUN)]
+    shares = {name: difference(before[name], after[name]) for name in columns}
+    return [f"{name} {share:.1e}" for name, share in shares.items() if share]
+
+
+def difference(before: pd.Series, after: pd.Series) -> float:
+    """Return the largest difference as a share of the largest number; infinite if no number."""
+    if before.to_json() == after.to_json() and before.astype(str).equals(after.astype(str)):
+        return 0.0
+    try:
+        numbers, others = (
+            np.concatenate([np.atleast_1d(np.asarray(value, float)) for value in column])
+            for column in (before, after)
+        )
+        undefined = np.isnan(numbers)
+        if not np.array_equal(undefined, np.isnan(others)):
+            return np.inf
+        gap = np.abs(numbers - others)[~undefined].max()
+        return float(gap / np.abs(numbers[~undefined]).max())
+    except (TypeError, ValueError):
+        return np.inf
 
 
 def main() -> None:
@@ -99,7 +142,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--before", type=Path, required=True, help="checkout of another version")
     parser.add_argument("--pairs", type=int, default=2)
-    parser.add_argument("--seeds", type=int, default=8)
+    parser.add_argument("--seeds", type=int, help="how many (default: those of the config)")
+    parser.add_argument("--config", type=Path, help="a config that both versions read")
+    parser.add_argument("--data", type=Path, help="folder of raw files (data_dir)")
     options = parser.parse_args()
     pairs: list[tuple[Run, Run]] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -108,7 +153,7 @@ def main() -> None:
             order = [options.before.resolve(), ROOT]
             for checkout in order if number % 2 == 0 else order[::-1]:
                 place = Path(folder, f"{number}-{order.index(checkout)}")
-                runs[checkout] = run_of(checkout, place, options.seeds)
+                runs[checkout] = run_of(checkout, place, options)
             pairs.append((runs[order[0]], runs[order[1]]))
             print(compared(*pairs[-1]), file=sys.stderr, flush=True)
     rows = []

@@ -14,10 +14,10 @@ each other where the explanation is the same. ferret counts tokens as words, and
 of a text through its words and back to tokens; what comes back as other tokens is left out of that
 comparison, and counted.
 
-With --workflow, jobs of a real run of ``snakemake`` do the same on one core, in fp32 or bf16. Their
-seconds count the start of every process, and Snakemake itself. *Planning* is what a second run
-takes, which finds everything finished; *starts* is what is left: the server's imports, and the
-processes of jobs.
+With --workflow, jobs of a real run of ``snakemake`` do the same on one core, in fp32 or bf16; in
+bf16, exparity does it in this process once more. Seconds of a run count the start of every process,
+and Snakemake itself. *Planning* is what a second run takes, which finds everything finished;
+*starts* is what is left: the server's imports, and the processes of jobs.
 """
 
 from __future__ import annotations
@@ -132,13 +132,21 @@ def compare(arguments: argparse.Namespace) -> None:
     import exparity
 
     torch.set_num_threads(1)
-    classifier = exparity.load_classifier(arguments.checkpoint, "cpu", shortcuts=True)
+    classifiers = {
+        precision: exparity.load_classifier(
+            arguments.checkpoint, "cpu", precision=precision, shortcuts=True
+        )
+        for precision in ("fp32", *arguments.workflow)
+    }
+    classifier = classifiers["fp32"]
     examples, encodings = chosen(arguments, classifier)
     made, own_seconds = run_exparity(classifier, examples)
     seconds: dict[str, Mapping[str, float]] = {"exparity": own_seconds}
     if arguments.peer_python:
         seconds["ferret"] = compare_values(arguments, classifier, examples, encodings, made)
     for precision in arguments.workflow:
+        if precision != "fp32":
+            _, seconds[f"exparity in {precision}"] = run_exparity(classifiers[precision], examples)
         seconds[f"workflow in {precision}"] = workflow_seconds(arguments, examples, precision)
     library = sum(own_seconds.values())
     for name, parts in seconds.items():

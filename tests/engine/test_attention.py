@@ -1,4 +1,4 @@
-"""Attention with keys that are filled up gives what it gives without, in any company."""
+"""Quick attention gives what torch's gives, in any company, with gradients and without."""
 
 import copy
 from types import SimpleNamespace
@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional as F
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from exparity.engine.attention import filled_up
+from exparity.engine.attention import quick_attention
 from exparity.engine.classifier import Classifier
 
 ENCODER = SimpleNamespace(is_causal=False)
@@ -52,7 +52,7 @@ def exact(states):
 def test_it_is_as_near_to_exact_attention(states):
     expected = exact(states)
     plain = (attended(ENCODER, states) - expected).abs().max()
-    with filled_up():
+    with quick_attention():
         filled = attended(ENCODER, states)
     assert filled.shape == expected.shape
     assert filled.dtype == torch.bfloat16
@@ -61,7 +61,7 @@ def test_it_is_as_near_to_exact_attention(states):
 
 @torch.no_grad()
 def test_a_text_has_the_same_bits_alone_as_among_others(states):
-    with filled_up():
+    with quick_attention():
         together = attended(ENCODER, states)
         for place in range(N_TEXTS):
             alone = attended(ENCODER, [part[place : place + 1] for part in states])
@@ -71,7 +71,7 @@ def test_a_text_has_the_same_bits_alone_as_among_others(states):
 @torch.no_grad()
 def test_keys_are_filled_up_to_whole_vectors_where_many_are_missing(states, widths):
     length = states[0].shape[2]
-    with filled_up():
+    with quick_attention():
         attended(ENCODER, states)
     rest = length % 16
     assert widths == [length + 16 - rest if rest > 4 else length]
@@ -90,24 +90,86 @@ def test_the_rest_stays_as_it_is(change, states, widths):
     states = as_float32(states) if change == "float32" else states
     mask = states[0].new_zeros(1, 1, 1, length) if change == "masked" else None
     expected = attended(module, states, mask)
-    with filled_up():
+    with quick_attention():
         assert torch.equal(attended(module, states, mask), expected)
     assert widths == [length, length]
 
 
 @torch.no_grad()
 def test_nothing_is_filled_up_after_the_context(states, widths):
-    with filled_up():
+    with quick_attention():
         pass
     attended(ENCODER, states)
     assert widths == [states[0].shape[2]]
 
 
-def test_gradients_are_left_as_they_are(states, widths):
+@pytest.fixture
+def precisions(monkeypatch):
+    """The types of keys that torch's attention is called with."""
+    calls = []
+    attend = F.scaled_dot_product_attention
+
+    def noted(query, key, *rest, **options):
+        calls.append(key.dtype)
+        return attend(query, key, *rest, **options)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", noted)
+    return calls
+
+
+def slopes_of(attend, states):
+    """Return gradients of a weighted sum of what attention returns."""
+    inputs = [part.clone().requires_grad_(True) for part in states]
+    outputs = attend(inputs)
+    weights = torch.linspace(-1, 1, outputs[0].numel()).view(outputs[0].shape)
+    return torch.autograd.grad((outputs * weights.to(outputs.dtype)).sum(), inputs)
+
+
+@pytest.mark.parametrize("module", [ENCODER, DECODER])
+def test_gradients_are_as_near_to_exact_ones(module, states):
+    def attend(inputs):
+        return attended(module, inputs)
+
+    expected = slopes_of(attend, [part.double() for part in states])
+    plain = slopes_of(attend, states)
+    with quick_attention():
+        quick = slopes_of(attend, states)
+    for exactly, coarsely, quickly in zip(expected, plain, quick, strict=True):
+        assert quickly.dtype == torch.bfloat16
+        assert (quickly - exactly).abs().max() <= 1.5 * (coarsely - exactly).abs().max()
+
+
+def test_gradients_of_a_text_have_the_same_bits_alone_as_among_others(states):
+    with quick_attention():
+        together = slopes_of(lambda inputs: attended(ENCODER, inputs), states)
+        for place in range(N_TEXTS):
+            alone = slopes_of(
+                lambda inputs: attended(ENCODER, inputs),
+                [part[place : place + 1] for part in states],
+            )
+            for one, among in zip(alone, together, strict=True):
+                assert torch.equal(one[0], among[place])
+
+
+def test_gradients_of_short_texts_are_taken_in_float32(states, precisions):
+    with quick_attention():
+        slopes_of(lambda inputs: attended(ENCODER, inputs), states)
+    is_short = states[0].shape[2] <= 128
+    assert precisions == [torch.float32 if is_short else torch.bfloat16]
+
+
+@pytest.mark.parametrize("kind", [torch.bool, torch.bfloat16])
+def test_gradients_obey_masks(kind, states):
+    """Keys that a mask hides get no gradient, whether it says so or is added."""
     length = states[0].shape[2]
-    with filled_up():
-        attended(ENCODER, [part.clone().requires_grad_(True) for part in states])
-    assert widths == [length]
+    seen = (torch.arange(length) < length - 1)[None, None, None]
+    hidden = torch.zeros(1, 1, 1, length).masked_fill(~seen, -torch.inf).to(kind)
+    mask = seen if kind == torch.bool else hidden
+    with quick_attention():
+        _, of_keys, of_values = slopes_of(lambda inputs: attended(ENCODER, inputs, mask), states)
+    for slopes in (of_keys, of_values):
+        assert not slopes[:, :, -1].any()
+        assert slopes[:, :, 0].any()
 
 
 def test_a_classifier_in_bfloat16_fills_up(trained, widths):

@@ -20,7 +20,7 @@ import torch
 from exparity.core.calls import checked_value
 from exparity.core.errors import ExparityError, InputError, reason_of
 from exparity.core.undisturbed import one_at_a_time, undisturbed
-from exparity.engine.attention import filled_up
+from exparity.engine.attention import quick_attention
 from exparity.engine.batching import (
     Build,
     MemoryBound,
@@ -673,7 +673,7 @@ class Classifier(TokenEmbeddings):
         """
         packed = self.layers
         layers = nullcontext() if packed is None else packed.in_use(gradients=gradients)
-        attention = nullcontext() if packed is None else filled_up()
+        attention = nullcontext() if packed is None else quick_attention()
         with in_evaluation(self.model), layers, attention:
             yield
 

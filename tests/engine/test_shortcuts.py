@@ -7,6 +7,7 @@ from transformers import BertForSequenceClassification
 
 import exparity
 from exparity import InputError, load_classifier
+from exparity.engine.masking import MaskedTexts
 from exparity.engine.shortcuts import check_family
 
 
@@ -65,6 +66,17 @@ def test_what_is_written_over_is_nobody_elses(quick, sentences):
         again = quick.logits(batch, [batch.shape[1]])
     assert torch.equal(batch, before)
     assert torch.equal(once, again)
+
+
+def test_what_is_looked_up_is_not_built_as_well(quick, sentences, monkeypatch):
+    """Inputs that nobody reads may be anything: with a twin in fp32, they are built."""
+    rows = [quick.embed(encoding.token_ids) for encoding in quick.encode(sentences)]
+    masked = MaskedTexts(quick, rows)
+    owners = np.repeat(np.arange(len(rows)), 5)
+    masks = [np.random.default_rng(i).random(len(rows[o])) < 0.5 for i, o in enumerate(owners)]
+    found = masked.probabilities(owners, masks)
+    monkeypatch.setattr(quick, "fp32_twin", quick)
+    assert np.array_equal(found, masked.probabilities(owners, masks))
 
 
 def test_masked_texts_that_leave_the_range_of_fp16_are_run_in_fp32(quick, sentences, monkeypatch):

@@ -69,6 +69,9 @@ class MaskedTexts:
             text = texts[chosen]
             if self._first is not None:
                 self._first.show(text, mask)
+                # What has fp32 beside it may run a text there, where nothing is looked up.
+                if self._first.replaces_inputs and self.classifier.fp32_twin is None:
+                    return self._rows[:1, :wide].expand(len(positions), -1, -1)
             return torch.where(mask[..., None], self._rows[text, :wide], self._absent[text, :wide])
 
         lengths = self.lengths[owners[first]].tolist()

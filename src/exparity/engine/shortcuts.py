@@ -109,6 +109,9 @@ class FirstLayer:
     """Inputs and projections of the first layer for all rows that masked texts can have, looked up.
 
     At each position a masked text holds its own row of (n, t, h) ``rows``, or the (h,) ``absent``.
+
+    Attributes:
+        replaces_inputs: whether the embeddings that the model is given are not read at all.
     """
 
     def __init__(self, model: PreTrainedModel, rows: torch.Tensor, absent: torch.Tensor) -> None:
@@ -129,7 +132,8 @@ class FirstLayer:
                 positions = torch.arange(width, device=rows.device)
                 inputs = block.ln_1(rows_and_absent + base.wpe(positions))
             self._tables = [module(inputs).flatten(0, 1) for module in self._modules]
-            if model.config.model_type in ENCODERS:
+            self.replaces_inputs = model.config.model_type in ENCODERS
+            if self.replaces_inputs:
                 self._modules.append(base.embeddings)
                 self._tables.append(inputs.flatten(0, 1))
         self._width = width

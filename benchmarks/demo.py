@@ -91,21 +91,22 @@ def run_of(checkout: Path, folder: Path, options: argparse.Namespace) -> Run:
 
 def compared(before: Run, after: Run) -> str:
     """Return how many tables of two runs have equal values, and what differs in the others."""
-    lines = []
+    missing = []
+    different = []
     n_tables = 0
     for path in sorted((before.folder / _RESULTS).rglob("*.parquet")):
         name = path.relative_to(before.folder)
         other = after.folder / name
         if not other.exists():
-            lines.append(f"{name}: missing")
+            missing.append(f"{name}: missing")
             continue
         n_tables += 1
         tables = [pq.read_table(table).to_pandas() for table in (path, other)]
-        if differences := differing_columns(*tables):
-            lines.append(f"{name}: {', '.join(differences)}")
-    missing = sum(line.endswith(": missing") for line in lines)
-    n_equal = n_tables + missing - len(lines)
-    return "\n".join([f"{n_equal} of {n_tables} tables in both runs are equal", *lines])
+        if columns := differing_columns(*tables):
+            different.append(f"{name}: {', '.join(columns)}")
+    n_equal = n_tables - len(different)
+    summary = f"{n_equal} of {n_tables} tables that both runs have are equal"
+    return "\n".join([summary, *missing, *different])
 
 
 def differing_columns(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:

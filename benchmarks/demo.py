@@ -27,7 +27,7 @@ from statistics import mean, median
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 from shared import ROOT, markdown
@@ -101,33 +101,34 @@ def compared(before: Run, after: Run) -> str:
             missing.append(f"{name}: missing")
             continue
         n_tables += 1
-        tables = [pq.read_table(table).to_pandas() for table in (path, other)]
-        if columns := differing_columns(*tables):
+        if columns := differing_columns(pq.read_table(path), pq.read_table(other)):
             different.append(f"{name}: {', '.join(columns)}")
     n_equal = n_tables - len(different)
     summary = f"{n_equal} of {n_tables} tables that both runs have are equal"
     return "\n".join([summary, *missing, *different])
 
 
-def differing_columns(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
+def differing_columns(before: pa.Table, after: pa.Table) -> list[str]:
     """Return what differs between two tables, by column."""
     if len(before) != len(after):
         return [f"{len(before)} and {len(after)} rows"]
-    if only_one := sorted(set(before).symmetric_difference(after)):
+    names = before.column_names
+    if only_one := sorted(set(names).symmetric_difference(after.column_names)):
         return [f"columns of one run alone: {' '.join(only_one)}"]
-    columns = [name for name in before if not any(part in name for part in _OF_THE_RUN)]
-    shares = {name: difference(before[name], after[name]) for name in columns}
+    compared_names = [name for name in names if not any(part in name for part in _OF_THE_RUN)]
+    shares = {name: difference(before[name], after[name]) for name in compared_names}
     return [f"{name} {share:.1e}" for name, share in shares.items() if share]
 
 
-def difference(before: pd.Series, after: pd.Series) -> float:
+def difference(before: pa.ChunkedArray, after: pa.ChunkedArray) -> float:
     """Return the largest difference as a share of the largest number; infinite if no number."""
-    if before.to_json() == after.to_json() and before.astype(str).equals(after.astype(str)):
+    # Written out, a number has all its digits, and undefined ones are equal.
+    if repr(before.to_pylist()) == repr(after.to_pylist()):
         return 0.0
     try:
         numbers, others = (
             np.concatenate([np.atleast_1d(np.asarray(value, float)) for value in column])
-            for column in (before, after)
+            for column in (before.to_pandas(), after.to_pandas())
         )
         undefined = np.isnan(numbers)
         if not np.array_equal(undefined, np.isnan(others)):

@@ -31,6 +31,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -132,13 +133,8 @@ def compare(arguments: argparse.Namespace) -> None:
     import exparity
 
     torch.set_num_threads(1)
-    classifiers = {
-        precision: exparity.load_classifier(
-            arguments.checkpoint, "cpu", precision=precision, shortcuts=True
-        )
-        for precision in ("fp32", *arguments.workflow)
-    }
-    classifier = classifiers["fp32"]
+    load = partial(exparity.load_classifier, arguments.checkpoint, "cpu", shortcuts=True)
+    classifier = load()
     examples, encodings = chosen(arguments, classifier)
     made, own_seconds = run_exparity(classifier, examples)
     seconds: dict[str, Mapping[str, float]] = {"exparity": own_seconds}
@@ -146,7 +142,8 @@ def compare(arguments: argparse.Namespace) -> None:
         seconds["ferret"] = compare_values(arguments, classifier, examples, encodings, made)
     for precision in arguments.workflow:
         if precision != "fp32":
-            _, seconds[f"exparity in {precision}"] = run_exparity(classifiers[precision], examples)
+            coarse = load(precision=precision)
+            _, seconds[f"exparity in {precision}"] = run_exparity(coarse, examples)
         seconds[f"workflow in {precision}"] = workflow_seconds(arguments, examples, precision)
     library = sum(own_seconds.values())
     for name, parts in seconds.items():

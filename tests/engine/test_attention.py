@@ -25,18 +25,29 @@ def states(request):
     return [torch.randn(shape, generator=generator).bfloat16().transpose(1, 2) for _ in range(3)]
 
 
+def noted(monkeypatch, fact):
+    """Return a list that gets a fact of the keys at each call of torch's attention."""
+    facts = []
+    attend = F.scaled_dot_product_attention
+
+    def noting(query, key, *rest, **options):
+        facts.append(fact(key))
+        return attend(query, key, *rest, **options)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", noting)
+    return facts
+
+
 @pytest.fixture
 def widths(monkeypatch):
     """The numbers of keys that torch's attention is called with."""
-    calls = []
-    attend = F.scaled_dot_product_attention
+    return noted(monkeypatch, lambda key: key.shape[2])
 
-    def noted(query, key, *rest, **options):
-        calls.append(key.shape[2])
-        return attend(query, key, *rest, **options)
 
-    monkeypatch.setattr(F, "scaled_dot_product_attention", noted)
-    return calls
+@pytest.fixture
+def precisions(monkeypatch):
+    """The types of keys that torch's attention is called with."""
+    return noted(monkeypatch, lambda key: key.dtype)
 
 
 def attended(module, states, mask=None, **options):
@@ -103,37 +114,20 @@ def test_nothing_is_filled_up_after_the_context(states, widths):
     assert widths == [states[0].shape[2]]
 
 
-@pytest.fixture
-def precisions(monkeypatch):
-    """The types of keys that torch's attention is called with."""
-    calls = []
-    attend = F.scaled_dot_product_attention
-
-    def noted(query, key, *rest, **options):
-        calls.append(key.dtype)
-        return attend(query, key, *rest, **options)
-
-    monkeypatch.setattr(F, "scaled_dot_product_attention", noted)
-    return calls
-
-
-def slopes_of(attend, states):
+def slopes_of(module, states, mask=None):
     """Return gradients of a weighted sum of what attention returns."""
     inputs = [part.clone().requires_grad_(True) for part in states]
-    outputs = attend(inputs)
+    outputs = attended(module, inputs, mask)
     weights = torch.linspace(-1, 1, outputs[0].numel()).view(outputs[0].shape)
     return torch.autograd.grad((outputs * weights.to(outputs.dtype)).sum(), inputs)
 
 
 @pytest.mark.parametrize("module", [ENCODER, DECODER])
 def test_gradients_are_as_near_to_exact_ones(module, states):
-    def attend(inputs):
-        return attended(module, inputs)
-
-    expected = slopes_of(attend, [part.double() for part in states])
-    plain = slopes_of(attend, states)
+    expected = slopes_of(module, [part.double() for part in states])
+    plain = slopes_of(module, states)
     with quick_attention():
-        quick = slopes_of(attend, states)
+        quick = slopes_of(module, states)
     for exactly, coarsely, quickly in zip(expected, plain, quick, strict=True):
         assert quickly.dtype == torch.bfloat16
         assert (quickly - exactly).abs().max() <= 1.5 * (coarsely - exactly).abs().max()
@@ -141,19 +135,16 @@ def test_gradients_are_as_near_to_exact_ones(module, states):
 
 def test_gradients_of_a_text_have_the_same_bits_alone_as_among_others(states):
     with quick_attention():
-        together = slopes_of(lambda inputs: attended(ENCODER, inputs), states)
+        together = slopes_of(ENCODER, states)
         for place in range(N_TEXTS):
-            alone = slopes_of(
-                lambda inputs: attended(ENCODER, inputs),
-                [part[place : place + 1] for part in states],
-            )
+            alone = slopes_of(ENCODER, [part[place : place + 1] for part in states])
             for one, among in zip(alone, together, strict=True):
                 assert torch.equal(one[0], among[place])
 
 
 def test_gradients_of_short_texts_are_taken_in_float32(states, precisions):
     with quick_attention():
-        slopes_of(lambda inputs: attended(ENCODER, inputs), states)
+        slopes_of(ENCODER, states)
     is_short = states[0].shape[2] <= 128
     assert precisions == [torch.float32 if is_short else torch.bfloat16]
 
@@ -166,7 +157,7 @@ def test_gradients_obey_masks(kind, states):
     hidden = torch.zeros(1, 1, 1, length).masked_fill(~seen, -torch.inf).to(kind)
     mask = seen if kind == torch.bool else hidden
     with quick_attention():
-        _, of_keys, of_values = slopes_of(lambda inputs: attended(ENCODER, inputs, mask), states)
+        _, of_keys, of_values = slopes_of(ENCODER, states, mask)
     for slopes in (of_keys, of_values):
         assert not slopes[:, :, -1].any()
         assert slopes[:, :, 0].any()

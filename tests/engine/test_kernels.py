@@ -8,7 +8,7 @@ import torch
 from support import need
 from transformers.pytorch_utils import Conv1D
 
-from exparity.engine.kernels import LinearLayers, available
+from exparity.engine.kernels import LinearLayers, Route, available
 
 
 @pytest.fixture(autouse=True)
@@ -131,3 +131,47 @@ def test_a_row_has_the_same_bits_in_any_company(units, one_thread):
         differ = [part for part in parts if not torch.equal(layer(rows[part]), every[part])]
     assert layers.are_steady
     assert differ == []
+
+
+@pytest.mark.bits
+@pytest.mark.parametrize("shape", [(48, 96), (384, 1536), (1536, 384), (768, 768)], ids=str)
+def test_a_row_in_bfloat16_has_the_same_bits_in_any_company(shape, one_thread):
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(*shape, dtype=torch.bfloat16)
+    layers = LinearLayers(model_of(layer))
+    if not available(torch.bfloat16):  # torch's own product promises no bits
+        assert not layers._layers[0].route.packed
+        return
+    rows = torch.randn(1600, shape[0]).bfloat16()
+    slopes = torch.randn(1600, shape[1]).bfloat16()
+
+    def computed(part):
+        inputs = rows[part].clone().requires_grad_(True)
+        outputs = layer(inputs)
+        (gradient,) = torch.autograd.grad((outputs * slopes[part]).sum(), inputs)
+        return outputs.detach(), gradient
+
+    with layers.in_use(gradients=True):
+        every = computed(slice(None))
+        for n in (1, 5, 15, 16, 21, 63, 64, 99, 250, 257, 500, 900):
+            part = slice(40, 40 + n)
+            for apart, among in zip(computed(part), every, strict=True):
+                assert torch.equal(apart, among[part]), n
+    assert layers.are_steady
+
+
+@pytest.mark.parametrize("n", [1, 40, 64, 256, 300])
+@pytest.mark.parametrize("kind", LAYERS)
+def test_blocks_of_rows_give_what_one_product_gives(monkeypatch, kind, n):
+    layer = LAYERS[kind]()
+    inputs = torch.randn(2, n, 24, requires_grad=True)
+    found = {}
+    for in_blocks in (False, True):
+        way = Route(True, True, forward_in_blocks=in_blocks, backward_in_blocks=in_blocks)
+        monkeypatch.setattr("exparity.engine.kernels.route", lambda *_, way=way, **__: way)
+        with LinearLayers(model_of(layer)).in_use(gradients=True):
+            outputs = layer(inputs)
+            outputs.mul_(2)  # as some models write into what they get
+            found[in_blocks] = outputs, torch.autograd.grad(outputs.square().sum(), inputs)[0]
+    for one, blocks in zip(found[False], found[True], strict=True):
+        torch.testing.assert_close(blocks, one)

@@ -73,7 +73,7 @@ def test_an_activation_that_depends_on_the_batch_is_one_line(caplog):
 def test_a_layer_without_a_steady_product_is_one_line(caplog, monkeypatch):
     pair = pair_of("bert")
     monkeypatch.setattr(trials, "_known", {})
-    monkeypatch.setattr(kernels, "_is_steady", lambda size, *, packed: False)
+    monkeypatch.setattr(kernels, "_unsteady", lambda size, way: {"forward"})
     assert explained(pair, CORPUS[:3], caplog)[1]
 
 

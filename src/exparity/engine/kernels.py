@@ -7,8 +7,11 @@ product is tried once for each size: one is taken that gives a row the same bits
 Two are known: torch's own (MKL, or OpenBLAS on ARM), and oneDNN's, which torch itself uses for
 compiled models only. MKL leaves half of some processors' speed unused (those of AMD with AVX-512,
 say), and packs a bfloat16 layer's weights anew at every call. oneDNN with weights packed once is
-faster for both, but where layers are narrow, since it prepares each shape of a batch anew. They
+faster for both, but where layers are narrow, since it prepares each number of rows anew. They
 round alike (relative differences of about 1e-7 in float32).
+
+Where a processor has AMX, oneDNN splits the sums of a bfloat16 layer by the number of rows. A layer
+that is not steady for this reason is computed in blocks of rows, whose few sizes are split alike.
 """
 
 from __future__ import annotations
@@ -39,10 +42,15 @@ _COUNTS = (16, 17, 18, 19, 20, 22, 23, 32, 33, 44, 50, 51, 55, 65, 68, 71, 100, 
 """Numbers of rows with which a product is tried: of every remainder, around multiples of blocks."""
 _PACKED_COUNTS = (16, 17, 22, 33, 55, 65, 100, 255)
 """Those for oneDNN, which takes a millisecond for each."""
+_COARSE_COUNTS = (16, 17, 33, 65, 100, 255, 320, 700, 1025)
+"""Those for oneDNN in bfloat16, which sums many rows otherwise than few."""
+_BLOCKS = (64, 128, 256)
+"""Numbers of rows of a block, most of which are the largest; the last one is filled up."""
 _LARGEST = 4096
 """Units with which larger layers are tried, such as those that write a vocabulary."""
 _MOST = (2048, 320)
-"""Rows of the batch that the others are compared with, of layers up to 256 units and of others."""
+"""Rows of the batch that the others are compared with, of layers up to 256 units or in bfloat16,
+and of others."""
 
 
 def available(dtype: torch.dtype = torch.float32) -> bool:
@@ -79,10 +87,22 @@ class Route(NamedTuple):
     Attributes:
         packed: whether by oneDNN, with packed weights.
         steady: whether a row has the same bits in any company.
+        forward_in_blocks: whether outputs are computed in blocks of rows, if packed.
+        backward_in_blocks: whether gradients are.
     """
 
     packed: bool
     steady: bool
+    forward_in_blocks: bool = False
+    backward_in_blocks: bool = False
+
+    def is_in_blocks(self, direction: Direction) -> bool:
+        """Return whether a direction is computed in blocks of rows."""
+        return self.forward_in_blocks if direction == "forward" else self.backward_in_blocks
+
+
+_PLAIN = Route(packed=False, steady=False)
+_PACKED = Route(packed=True, steady=False)
 
 
 def route(size: Size, threads: int, *, narrow: bool) -> Route:
@@ -94,20 +114,25 @@ def route(size: Size, threads: int, *, narrow: bool) -> Route:
         threads: that torch computes with.
     """
     key = *size[:4], str(size.dtype), narrow, threads
-    packed, steady = outcome_of(lambda: _fastest(size, narrow=narrow), "route", *key)
-    return Route(packed, steady)
+    return Route(*outcome_of(lambda: _fastest(size, narrow=narrow), "route", *key))
 
 
 def _fastest(size: Size, *, narrow: bool) -> Route:
     """Try the routes of a size, the fastest first."""
     if not available(size.dtype):
-        order = [False]
+        ways = [_PLAIN]
     elif narrow and size.dtype == torch.float32:
-        order = [False, True]
+        ways = [_PLAIN, _PACKED]
     else:
-        order = [True, False]
-    routes = (Route(packed, _is_steady(size, packed=packed)) for packed in order)
-    return next((tried for tried in routes if tried.steady), Route(order[0], steady=False))
+        ways = [_PACKED, _PLAIN]
+    for way in ways:
+        unsteady = _unsteady(size, way)
+        if unsteady and way.packed:
+            way = Route(True, False, "forward" in unsteady, "backward" in unsteady)
+            unsteady = _unsteady(size, way)
+        if not unsteady:
+            return way._replace(steady=True)
+    return ways[0]
 
 
 class _Linear(Protocol):
@@ -129,21 +154,25 @@ class _Weights:
     nf: int
 
 
-def _is_steady(size: Size, *, packed: bool) -> bool:
-    """Return whether rows and their gradients have the same bits in any company."""
+def _unsteady(size: Size, way: Route) -> set[Direction]:
+    """Return the directions in which a row has other bits in other company."""
     generator = torch.Generator().manual_seed(0)
 
     def drawn(*shape: int) -> torch.Tensor:
         return torch.randn(*shape, generator=generator, device="cpu").to(size.dtype)
 
-    most = _MOST[max(size.inputs, size.outputs) > 256]
+    is_coarse = size.dtype == torch.bfloat16
+    most = _MOST[max(size.inputs, size.outputs) > 256 and not is_coarse]
+    counts: tuple[int, ...] = _COUNTS
+    if way.packed:
+        counts = _COARSE_COUNTS if is_coarse else _PACKED_COUNTS
     shape = (size.outputs, size.inputs)
     # A model may run its first batch where nothing has gradients.
     with torch.inference_mode(False), torch.enable_grad():
         weight = drawn(*(shape[::-1] if size.transposed else shape))
         bias = drawn(size.outputs) if size.biased else None
         module = _Weights(weight, bias, size.outputs)
-        layer = _Layer(module, transposed=size.transposed, packed=packed)
+        layer = _Layer(module, transposed=size.transposed, fixed=way)
         rows = drawn(most, size.inputs)
         slopes = drawn(most, size.outputs)
 
@@ -155,13 +184,16 @@ def _is_steady(size: Size, *, packed: bool) -> bool:
             return outputs.detach(), gradient
 
         together = computed(slice(None))
-        for count in _PACKED_COUNTS if packed else _COUNTS:
+        unsteady: set[Direction] = set()
+        for count in counts:
             start = 7 * count % (most - count)
             part = slice(start, start + count)
-            pairs = zip(computed(part), together, strict=True)
-            if not all(torch.equal(apart, among[part]) for apart, among in pairs):
-                return False
-    return True
+            apart = computed(part)
+            if not torch.equal(apart[0], together[0][part]):
+                unsteady.add("forward")
+            if not torch.equal(apart[1], together[1][part]):
+                unsteady.add("backward")
+    return unsteady
 
 
 class LinearLayers:
@@ -225,13 +257,13 @@ class _Layer:
         *,
         transposed: bool,
         narrow: bool = False,
-        packed: bool | None = None,
+        fixed: Route | None = None,
     ) -> None:
         self.module = module
         self.kept: set[Direction] = {"forward", "backward"}
         self._transposed = transposed
         self._narrow = narrow
-        self._fixed = None if packed is None else Route(packed, steady=False)
+        self._fixed = fixed
         self._plain: Callable[..., torch.Tensor] = (
             Conv1D.forward if transposed else torch.nn.Linear.forward
         )
@@ -297,10 +329,25 @@ class _Layer:
             if direction in self.kept:
                 self._packed[direction] = packed
         added = None if direction == "backward" or bias is None else bias.detach()
-        outputs: torch.Tensor = torch.ops.mkldnn._linear_pointwise(
-            inputs.contiguous(), packed, added, "none", [], ""
-        )
-        return outputs
+
+        def computed(rows: torch.Tensor) -> torch.Tensor:
+            outputs: torch.Tensor = torch.ops.mkldnn._linear_pointwise(
+                rows.contiguous(), packed, added, "none", [], ""
+            )
+            return outputs
+
+        if not self.route.is_in_blocks(direction):
+            return computed(inputs)
+        blocks = torch.split(inputs.flatten(0, -2), _BLOCKS[-1])
+        rows = torch.cat([computed(_filled_up(block))[: len(block)] for block in blocks])
+        # Models may not write into a view that a function of its own derivative returns.
+        return rows if inputs.ndim == 2 else rows.view(*inputs.shape[:-1], rows.shape[-1])
+
+
+def _filled_up(rows: torch.Tensor) -> torch.Tensor:
+    """Return (n, i) rows with rows of zeros behind them, in the number of the next block."""
+    size = next(size for size in _BLOCKS if size >= len(rows))
+    return F.pad(rows, (0, 0, 0, size - len(rows))) if size > len(rows) else rows
 
 
 class _PackedLinear(torch.autograd.Function):

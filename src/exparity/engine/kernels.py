@@ -10,8 +10,8 @@ say), and packs a bfloat16 layer's weights anew at every call. oneDNN with weigh
 faster for both, but where layers are narrow, since it prepares each number of rows anew. They
 round alike (relative differences of about 1e-7 in float32).
 
-Where a processor has AMX, oneDNN splits the sums of a bfloat16 layer by the number of rows. A layer
-that is not steady for this reason is computed in blocks of rows, whose few sizes are split alike.
+Where a processor has AMX, oneDNN sums a bfloat16 layer otherwise for some numbers of rows than for
+others. Such a layer is computed in blocks of rows, whose few sizes are summed alike.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _COUNTS = (16, 17, 18, 19, 20, 22, 23, 32, 33, 44, 50, 51, 55, 65, 68, 71, 100, 
 _PACKED_COUNTS = (16, 17, 22, 33, 55, 65, 100, 255)
 """Those for oneDNN, which takes a millisecond for each."""
 _COARSE_COUNTS = (16, 17, 33, 65, 100, 255, 320, 700, 1025)
-"""Those for oneDNN in bfloat16, which sums many rows otherwise than few."""
+"""Those for oneDNN in bfloat16, which may sum hundreds of rows otherwise than a few."""
 _BLOCKS = (64, 128, 256)
 """Numbers of rows of a block, most of which are the largest; the last one is filled up."""
 _LARGEST = 4096

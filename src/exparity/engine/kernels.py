@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 BOTH_KEPT = 1 << 28
 """Weights of all layers up to which copies for both directions are kept, 1 GB each in fp32."""
 Direction = Literal["forward", "backward"]
+_DIRECTIONS: tuple[Direction, Direction] = ("forward", "backward")
 FEWEST_ROWS = 16
 """Rows that a matrix product gets at least; most libraries have other kernels for fewer."""
 _COUNTS = (16, 17, 18, 19, 20, 22, 23, 32, 33, 44, 50, 51, 55, 65, 68, 71, 100, 129, 255)
@@ -188,11 +189,9 @@ def _unsteady(size: Size, way: Route) -> set[Direction]:
         for count in counts:
             start = 7 * count % (most - count)
             part = slice(start, start + count)
-            apart = computed(part)
-            if not torch.equal(apart[0], together[0][part]):
-                unsteady.add("forward")
-            if not torch.equal(apart[1], together[1][part]):
-                unsteady.add("backward")
+            for direction, apart, among in zip(_DIRECTIONS, computed(part), together, strict=True):
+                if not torch.equal(apart, among[part]):
+                    unsteady.add(direction)
     return unsteady
 
 
@@ -291,7 +290,7 @@ class _Layer:
         if count >= FEWEST_ROWS:
             return self._run(inputs)
         rows = inputs.reshape(count, inputs.shape[-1])
-        outputs = self._run(F.pad(rows, (0, 0, 0, FEWEST_ROWS - count)))[:count]
+        outputs = self._run(_filled_up(rows, FEWEST_ROWS))[:count]
         return outputs.view(*inputs.shape[:-1], outputs.shape[-1])
 
     def _run(self, inputs: torch.Tensor) -> torch.Tensor:
@@ -336,18 +335,27 @@ class _Layer:
             )
             return outputs
 
-        if not self.route.is_in_blocks(direction):
-            return computed(inputs)
-        blocks = torch.split(inputs.flatten(0, -2), _BLOCKS[-1])
-        rows = torch.cat([computed(_filled_up(block))[: len(block)] for block in blocks])
-        # Models may not write into a view that a function of its own derivative returns.
-        return rows if inputs.ndim == 2 else rows.view(*inputs.shape[:-1], rows.shape[-1])
+        in_blocks = self.route.is_in_blocks(direction)
+        return _in_blocks(computed, inputs) if in_blocks else computed(inputs)
 
 
-def _filled_up(rows: torch.Tensor) -> torch.Tensor:
-    """Return (n, i) rows with rows of zeros behind them, in the number of the next block."""
-    size = next(size for size in _BLOCKS if size >= len(rows))
-    return F.pad(rows, (0, 0, 0, size - len(rows))) if size > len(rows) else rows
+def _in_blocks(
+    compute: Callable[[torch.Tensor], torch.Tensor], inputs: torch.Tensor
+) -> torch.Tensor:
+    """Return the (…, o) outputs of (…, i) inputs, computed in blocks of rows."""
+    outputs = []
+    for block in torch.split(inputs.flatten(0, -2), _BLOCKS[-1]):
+        number = next(number for number in _BLOCKS if number >= len(block))
+        outputs.append(compute(_filled_up(block, number))[: len(block)])
+    rows = torch.cat(outputs)
+    # Models may not write into a view that a function of its own derivative returns.
+    return rows if inputs.ndim == 2 else rows.view(*inputs.shape[:-1], rows.shape[-1])
+
+
+def _filled_up(rows: torch.Tensor, number: int) -> torch.Tensor:
+    """Return (n, i) rows with rows of zeros behind them, up to a number."""
+    missing = number - len(rows)
+    return F.pad(rows, (0, 0, 0, missing)) if missing else rows
 
 
 class _PackedLinear(torch.autograd.Function):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from compared import beside
 from made_up import Results, keys_of
+from support import run_code
 
 from exparity import cli
 from exparity.artefacts.analyses import ANALYSES
@@ -217,6 +218,24 @@ def test_a_server_prepares_jobs_without_anything_heavy_or_of_the_users():
         "print([registry._discovered for registry in (ANALYSES, METHODS, METRICS)])\n"
     )
     assert process("-c", code).stdout == "[]\n[False, False, False]\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers stay on Linux only")
+@pytest.mark.parametrize(
+    ("share", "uses_gpu", "said"),
+    [(1, False, "stays with 0"), (0, False, "ends"), (1, True, "ends")],
+)
+def test_a_process_stays_unless_it_holds_much_or_a_gpu(share, uses_gpu, said):
+    code = (
+        "import sys; from types import SimpleNamespace\n"
+        "from exparity import cli; from exparity.core import usage\n"
+        f"usage._SHARE = {share}; sys.argv = ['exparity', 'list', 'metrics']\n"
+        f"cuda = SimpleNamespace(is_initialized=lambda: {uses_gpu})\n"
+        "sys.modules['torch'] = SimpleNamespace(cuda=cuda)\n"
+        "code = cli.run_and_stay_if_small(lambda: print('ends'))\n"
+        "print(f'stays with {code}')\n"
+    )
+    assert run_code(code).splitlines()[-1] == said
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])

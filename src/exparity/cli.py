@@ -23,7 +23,7 @@ import exparity
 from exparity.core.command_line import Command, Parser, add_plugins, command_of, plain
 from exparity.core.errors import ExparityError, did_you_mean, system_reason
 from exparity.core.escaping import LogFormatter, say, visible
-from exparity.core.usage import begin_usage
+from exparity.core.usage import begin_usage, holds_more_than_its_share
 from exparity.jobs.stop import Stopped, stoppable
 
 _HOME = Path(__file__).parent
@@ -164,12 +164,7 @@ def run(at_end: Callable[[], object] = lambda: None) -> None:
     """Run the command line as a process of its own."""
     # A job of a second must not spend half of it on garbage, or on taking torch's modules down.
     gc.set_threshold(100_000, 50, 100)
-    code = main()
-    at_end()
-    logging.shutdown()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    _end(main(), at_end)
 
 
 def run_and_stay(at_end: Callable[[], object]) -> int:
@@ -185,6 +180,29 @@ def run_and_stay(at_end: Callable[[], object]) -> int:
     code = main()
     logging.shutdown()
     return code
+
+
+def run_and_stay_if_small(at_end: Callable[[], object]) -> int:
+    """Run the command line, and return the exit code, unless what is kept may be in others' way.
+
+    The jobs of a run on one machine share its memory and its GPUs: a process that holds much, or
+    the context of a GPU, ends.
+    """
+    from exparity.core.device import has_gpu_context
+
+    code = run_and_stay(at_end)
+    if holds_more_than_its_share() or has_gpu_context():
+        _end(code, at_end)
+    return code
+
+
+def _end(code: int, at_end: Callable[[], object]) -> NoReturn:
+    """End this process, without taking down what it has loaded."""
+    at_end()
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _parser() -> Parser:

@@ -1,4 +1,4 @@
-"""Jobs of one process on one GPU: one load, and the results of a load each."""
+"""Jobs of one process: a load of each model, and the results of a load each."""
 
 from dataclasses import replace
 
@@ -72,6 +72,25 @@ def test_one_load_gives_what_a_load_each_gives(cell, loads, monkeypatch, tmp_pat
         sum(n for (to, _), n in gpus.copies.items() if to == "to") for gpus in (apart, together)
     ]
     assert moved[1] < moved[0]
+
+
+def test_small_models_on_the_cpu_stay_side_by_side(cell, loads, monkeypatch, tmp_path):
+    monkeypatch.setattr(loop, "_kept", {})
+    asked = ["fp32", "bf16", "fp32", "bf16"]
+    rows = []
+    for room, expected in ((loop._SMALL, asked[:2]), (0, asked)):
+        loop._kept.clear()
+        monkeypatch.setattr(loop, "_SMALL", room)
+        for number, precision in enumerate(asked):
+            output = tmp_path / f"{room} {number}"
+            machine = replace(CPU, precision=precision)
+            explain(cell, output, machine=machine, max_examples=4)
+            rows.append(read_artefact(output, "explanations")[0])
+        assert loads == expected
+        loads.clear()
+    assert all(one.equals(other) for one, other in zip(rows[:4], rows[4:], strict=True))
+    assert rows[0].equals(rows[2])
+    assert not rows[0].equals(rows[1])
 
 
 def test_another_checkpoint_or_precision_takes_the_place(cell, loads, monkeypatch, tmp_path):

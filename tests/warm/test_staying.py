@@ -1,9 +1,11 @@
 """Jobs of a submission that follow each other in one worker, which keeps what it has loaded."""
 
 import os
+import resource
 import signal
 import sys
 
+import psutil
 import pytest
 from support import is_gone
 from warm.conftest import begin, result, worker_of
@@ -57,6 +59,7 @@ def test_what_a_worker_has_tried_others_know(tmp_path):
 
 def test_a_signal_between_jobs_is_for_nobody(tmp_path):
     first, *_ = worker_that_did("mark", str(tmp_path / "marks"))
+    assert psutil.Process(int(first)).name() == "warm idle"
     os.kill(int(first), signal.SIGTERM)
     assert worker_that_did("mark", str(tmp_path / "marks"))[0] == first
 
@@ -68,3 +71,13 @@ def test_jobs_side_by_side_have_a_worker_each(tmp_path):
     job.kill()
     job.communicate()
     assert is_gone(worker)
+
+
+def test_a_worker_ends_with_the_run_which_counts_its_time(server):
+    worker, *_ = worker_that_did("work", "1")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    server.stdin.close()
+    assert server.wait(60) == 0
+    assert not psutil.pid_exists(int(worker))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime > 0.9

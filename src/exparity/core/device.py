@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
+import sys
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
@@ -227,6 +228,12 @@ def make_repeatable(threads: int) -> None:
         torch.backends.cudnn.allow_tf32 = False
         # Only here: it loads torch's compiler, and the CPU kernels used are deterministic anyway.
         torch.use_deterministic_algorithms(True, warn_only=True)
+
+
+def has_gpu_context() -> bool:
+    """Return whether this process has used a GPU, and so holds some of its memory."""
+    torch = sys.modules.get("torch")
+    return torch is not None and torch.cuda.is_initialized()
 
 
 def give_back_memory() -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 _STATUS = Path("/proc/self/status")
 _MB = 1 << 20
+_SHARE = 0.5
+"""Of the memory of the machine, divided by its cores: what a process may hold between jobs."""
 _cpu_seconds_before = 0.0
 
 
@@ -24,6 +26,14 @@ def usage() -> dict[str, float]:
     """Return ``cpu_seconds`` of all threads and ``max_rss_mb``, the most memory held at once."""
     cpu_seconds = time.process_time() - _cpu_seconds_before
     return {"cpu_seconds": round(cpu_seconds, 3), "max_rss_mb": round(_peak_memory(), 1)}
+
+
+def holds_more_than_its_share() -> bool:
+    """Return whether this process holds more memory than other jobs can spare."""
+    import psutil
+
+    of_a_core = psutil.virtual_memory().total / (psutil.cpu_count() or 1)
+    return psutil.Process().memory_info().rss > _SHARE * of_a_core
 
 
 def _peak_memory() -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 _kept: dict[str, Classifier] | None = None
+_SMALL = 1 << 26
+"""Bytes of the weights of all classifiers that stay while another one is loaded."""
 
 
 class Rest(NamedTuple):
@@ -122,15 +125,23 @@ def load(checkpoint: Any, machine: Machine) -> Classifier:
     if key in kept:
         log.info("the classifier of an earlier job is used again")
         return kept[key].anew()
-    kept.clear()  # there may be memory for one
+    while sum(map(_bytes_held, kept.values())) > _SMALL:  # there may be memory for one
+        kept.pop(next(iter(kept)))
     classifier = load_classifier(str(checkpoint), **settings)
     if not classifier.is_black_box:
         classifier.loaded_from = key
-        kept[key] = classifier
+        kept[key] = classifier.anew()
     return classifier
 
 
+def _bytes_held(classifier: Classifier) -> float:
+    """Return how much memory the weights of a classifier take; infinite on a GPU."""
+    if classifier.device.type != "cpu":
+        return math.inf
+    return sum(weight.nbytes for weight in classifier.model.parameters())
+
+
 def keep_model() -> None:
-    """Have the model of a job stay for the next one of this process."""
+    """Have the model of a job stay for the next ones of this process; of small models, several."""
     global _kept
     _kept = {} if _kept is None else _kept

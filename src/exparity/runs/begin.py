@@ -34,6 +34,8 @@ from exparity.warm.start import ENGINE, FACTS, THREAD_VARIABLES, start_server
 
 checks_first = True
 """Whether a run checks models and data before it plans; a process may ask for a plan alone."""
+_STAYING = "exparity.cli:run_and_stay_if_small"
+"""What does a job of a run on this machine."""
 _LEAST_ADDRESS_SPACE = 2_000_000_000
 """Bytes. Importing torch and transformers takes most of it; with less, threads and jobs fail."""
 
@@ -91,7 +93,7 @@ def before_plan(workflow: Any, experiment: Experiment) -> None:
         server = None
         if runs_jobs and workflow.local_exec and not page.is_file():
             # A first run has much to do: what its jobs import is imported while they are planned.
-            server = start_server(ahead=(*FACTS, *ENGINE))
+            server = start_server(_STAYING, (*FACTS, *ENGINE))
         with exit_on_bad_input():
             if checks_first:
                 _check(experiment, has_server=server is not None)
@@ -175,5 +177,5 @@ def before_jobs(workflow: Any, experiment: Experiment) -> None:
         return
     several = sum(runs_model(experiment, *job) for job in jobs) > 1
     # A submission has a training's jobs, one after the other, and a GPU that is theirs alone.
-    job = "run_and_stay" if several and workflow.remote_exec else "run"
-    start_server(f"exparity.cli:{job}", (*FACTS, *(ENGINE if several else ())))
+    job = "exparity.cli:run_and_stay" if workflow.remote_exec else _STAYING
+    start_server(job, (*FACTS, *(ENGINE if several else ())))

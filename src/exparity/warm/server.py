@@ -74,6 +74,9 @@ class Server:
         while self._open or self._busy:
             file, _ = self._events.poll()[0]  # a call may close the files of other events
             self._calls[file]()
+        for worker in self._idle:  # who waits for this process counts their time
+            signal.pidfd_send_signal(worker.exit, signal.SIGKILL)
+            os.waitpid(worker.process, 0)
 
     def _watch(self, file: int, call: Callable[[], None], event: int = select.POLLIN) -> None:
         self._events.register(file, event)
@@ -184,6 +187,7 @@ class Server:
             note()
             os._exit(code)
         _ignore_signals()
+        _control(_SET_NAME, b"warm idle")
         with open(os.devnull, "r+b", buffering=0) as nothing:
             for number in range(3):  # who reads what the job says waits for its end
                 os.dup2(nothing.fileno(), number)

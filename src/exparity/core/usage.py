@@ -32,8 +32,8 @@ def holds_more_than_its_share() -> bool:
     """Return whether this process holds more memory than other jobs can spare."""
     import psutil
 
-    of_a_core = psutil.virtual_memory().total / (psutil.cpu_count() or 1)
-    return psutil.Process().memory_info().rss > _SHARE * of_a_core
+    memory_of_a_core = psutil.virtual_memory().total / (psutil.cpu_count() or 1)
+    return psutil.Process().memory_info().rss > _SHARE * memory_of_a_core
 
 
 def _peak_memory() -> float:

@@ -72,25 +72,33 @@ def test_too_little_address_space_is_refused_before_torch_is_imported(
     assert line.count("\n") == 1
 
 
-def test_a_server_is_started_for_jobs_whose_ids_snakemake_has(monkeypatch):
+@pytest.mark.parametrize(
+    ("remote", "job"),
+    [(False, "exparity.cli:run_and_stay_if_small"), (True, "exparity.cli:run_and_stay")],
+)
+def test_a_server_is_started_for_jobs_whose_ids_snakemake_has(remote, job, monkeypatch):
     """Snakemake's wildcards are a plain dictionary."""
     ids = {"dataset": "pairs_all", "model": "bert_tiny", "seed": "0", "method": "gradient"}
+    metrics = [{**ids, "metric": metric} for metric in ("comprehensiveness", "gini")]
     jobs = [
-        SimpleNamespace(rule=SimpleNamespace(name="evaluate"), wildcards_dict={**ids, **metric})
-        for metric in ({"metric": "comprehensiveness"}, {"metric": "gini"})
+        SimpleNamespace(rule=SimpleNamespace(name="evaluate"), wildcards_dict=wildcards)
+        for wildcards in metrics
+    ]
+    targets = [
+        SimpleNamespace(rulename="evaluate", wildcards_dict=wildcards) for wildcards in metrics
     ]
     workflow = SimpleNamespace(
-        dag_settings=SimpleNamespace(target_jobs=()),
+        dag_settings=SimpleNamespace(target_jobs=targets if remote else ()),
         dag=SimpleNamespace(needrun_jobs=lambda: jobs),
-        remote_exec=False,
-        local_exec=True,
-        is_main_process=True,
+        remote_exec=remote,
+        local_exec=not remote,
+        is_main_process=not remote,
         dryrun=False,
     )
     started = []
     monkeypatch.setattr(begin, "start_server", lambda *arguments: started.append(arguments))
     begin.before_jobs(workflow, Experiment.from_mapping(TINY))
-    assert [target for target, _ in started] == ["exparity.cli:run"]
+    assert [target for target, _ in started] == [job]
 
 
 @pytest.mark.parametrize(("heads", "is_built"), [(2, True), (3, False)])

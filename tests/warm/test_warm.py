@@ -279,14 +279,14 @@ print(*read)
 
 def test_it_can_be_switched_off(monkeypatch):
     monkeypatch.setenv("EXPARITY_WARM", "0")
-    assert start.start_server() is None
+    assert start.start_server("jobs:run") is None
     assert os.environ["EXPARITY_WARM"] == "0"
 
 
 def test_a_platform_without_it_is_named(monkeypatch, capsys):
     monkeypatch.setenv("EXPARITY_WARM", "")
     monkeypatch.delattr(os, "pidfd_open")
-    assert start.start_server() is None
+    assert start.start_server("jobs:run") is None
     assert "exparity: no warm workers, every job starts anew: " in capsys.readouterr().err
     assert os.environ["EXPARITY_WARM"] == ""
 

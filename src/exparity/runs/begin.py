@@ -35,7 +35,7 @@ from exparity.warm.start import ENGINE, FACTS, THREAD_VARIABLES, start_server
 checks_first = True
 """Whether a run checks models and data before it plans; a process may ask for a plan alone."""
 _STAYING = "exparity.cli:run_and_stay_if_small"
-"""What does a job of a run on this machine."""
+"""Function that does a job of a run on one machine."""
 _LEAST_ADDRESS_SPACE = 2_000_000_000
 """Bytes. Importing torch and transformers takes most of it; with less, threads and jobs fail."""
 
@@ -167,7 +167,7 @@ class _Unfinished(set[str]):
 
 
 def before_jobs(workflow: Any, experiment: Experiment) -> None:
-    """Have a server fork the jobs that this process starts."""
+    """Start a server whose workers do the jobs that this process starts."""
     targets = workflow.dag_settings.target_jobs
     if workflow.remote_exec and len(targets) > 1:  # a submission of jobs one after the other
         jobs = [(target.rulename, Ids(target.wildcards_dict)) for target in targets]

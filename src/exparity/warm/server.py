@@ -1,4 +1,4 @@
-"""The server: it imports what jobs import, and forks a worker for each."""
+"""The server: it imports what jobs import, and forks the workers that do them."""
 
 from __future__ import annotations
 

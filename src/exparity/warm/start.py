@@ -31,10 +31,13 @@ THREAD_VARIABLES = (
 )
 
 
-def start_server(
-    job: str = "exparity.cli:run", ahead: Sequence[str] = ()
-) -> subprocess.Popen[bytes] | None:
-    """Start a server for the jobs of this process, named in its environment; None without one."""
+def start_server(job: str, ahead: Sequence[str] = ()) -> subprocess.Popen[bytes] | None:
+    """Start a server for the jobs of this process, named in its environment; None without one.
+
+    Args:
+        job: ``module:function`` that does a job; see :class:`exparity.warm.server.Server`.
+        ahead: what is imported first; of ``module:function`` the function is called.
+    """
     prefix = f"exparity-{os.getpid()}-"
     if os.environ.get(SWITCH) == "0" or os.environ.get(SWITCH, "").startswith(prefix):
         return None

@@ -44,3 +44,24 @@ def test_it_begins_anew_with_each_job_of_a_process():
     used = used_by(code)
     assert used["max_rss_mb"] < BIG
     assert used["cpu_seconds"] < 0.02
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only glibc has malloc_trim")
+def test_freed_memory_is_returned_where_there_is_much_of_it():
+    """Blocks with gaps between them stay with the process until it asks to return them."""
+    code = (
+        "from exparity.core.device import give_back_memory\n"
+        "from exparity.core.usage import memory_held\n"
+        "def freed(megabytes):\n"
+        "    blocks = [bytearray(b'x' * 100_000) for _ in range(megabytes * 10)]\n"
+        "    gaps, before = blocks[::10], memory_held()\n"
+        "    del blocks\n"
+        "    give_back_memory()\n"
+        "    return gaps, (before - memory_held()) / 1e6\n"
+        "first, second, third = freed(200), freed(80), freed(200)\n"
+        "print([returned for _, returned in (first, second, third)])"
+    )
+    much, little, much_again = ast.literal_eval(run_code(code))
+    assert much > 150
+    assert little < 10
+    assert much_again > 150

@@ -16,12 +16,17 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from exparity.core.errors import InputError
 from exparity.core.flags import Budget, Flag, Range
+from exparity.core.usage import memory_held
 
 if TYPE_CHECKING:
     import torch
 
 # Environment variable, number of the option in malloc.h, bytes.
 _MALLOC = (("MALLOC_TRIM_THRESHOLD_", -1, 1 << 27), ("MALLOC_MMAP_THRESHOLD_", -3, 1 << 25))
+_WORTH_RETURNING = 1 << 27
+"""Bytes by which a process grows before it returns freed memory."""
+_held_before = 0
+"""Bytes that this process held when it returned freed memory last."""
 _BF16 = (8, 0)
 """Compute capability of the first GPUs that compute in bf16."""
 _MESSAGES = ("out of memory", "can't allocate memory", "ALLOC_FAILED", "STATUS_NOT_INITIALIZED")
@@ -237,6 +242,14 @@ def has_gpu_context() -> bool:
 
 
 def give_back_memory() -> None:
-    """Return freed memory to the system: blocks of many sizes leave gaps that would add up."""
+    """Return freed memory to the system: blocks of many sizes leave gaps that would add up.
+
+    Nothing is returned until this process has grown by 128 MB since the last time: what is returned
+    has to be cleared, page by page, when it is taken again.
+    """
+    global _held_before
+    if memory_held() - _held_before < _WORTH_RETURNING:
+        return
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
         trim(0)
+        _held_before = memory_held()

@@ -33,7 +33,15 @@ def holds_more_than_its_share() -> bool:
     import psutil
 
     memory_of_a_core = psutil.virtual_memory().total / (psutil.cpu_count() or 1)
-    return psutil.Process().memory_info().rss > _SHARE * memory_of_a_core
+    return memory_held() > _SHARE * memory_of_a_core
+
+
+def memory_held() -> int:
+    """Return the resident memory of this process, in bytes."""
+    import psutil
+
+    held: int = psutil.Process().memory_info().rss
+    return held
 
 
 def _peak_memory() -> float:

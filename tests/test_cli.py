@@ -220,22 +220,41 @@ def test_a_server_prepares_jobs_without_anything_heavy_or_of_the_users():
     assert process("-c", code).stdout == "[]\n[False, False, False]\n"
 
 
+def said_after(command: str, function: str, uses_gpu: bool, share: float = 1) -> str:
+    """Return the last line of a process that does a job of a command, and perhaps stays."""
+    code = (
+        "import sys; from types import SimpleNamespace\n"
+        "from exparity import cli; from exparity.core import usage\n"
+        f"usage._SHARE = {share}; sys.argv = ['exparity', {command!r}]\n"
+        f"cuda = SimpleNamespace(is_initialized=lambda: {uses_gpu})\n"
+        "sys.modules['torch'] = SimpleNamespace(cuda=cuda)\n"
+        "cli.main = lambda: 0\n"
+        f"code = cli.{function}(lambda: print('ends'))\n"
+        "print(f'stays with {code}')\n"
+    )
+    return run_code(code).splitlines()[-1]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="workers stay on Linux only")
 @pytest.mark.parametrize(
     ("share", "uses_gpu", "said"),
     [(1, False, "stays with 0"), (0, False, "ends"), (1, True, "ends")],
 )
 def test_a_process_stays_unless_it_holds_much_or_a_gpu(share, uses_gpu, said):
-    code = (
-        "import sys; from types import SimpleNamespace\n"
-        "from exparity import cli; from exparity.core import usage\n"
-        f"usage._SHARE = {share}; sys.argv = ['exparity', 'list', 'metrics']\n"
-        f"cuda = SimpleNamespace(is_initialized=lambda: {uses_gpu})\n"
-        "sys.modules['torch'] = SimpleNamespace(cuda=cuda)\n"
-        "code = cli.run_and_stay_if_small(lambda: print('ends'))\n"
-        "print(f'stays with {code}')\n"
-    )
-    assert run_code(code).splitlines()[-1] == said
+    assert said_after("list", "run_and_stay_if_small", uses_gpu, share) == said
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers stay on Linux only")
+@pytest.mark.parametrize(
+    ("command", "uses_gpu", "said"),
+    [
+        ("finetune", False, "stays with 0"),
+        ("finetune", True, "ends"),
+        ("explain", True, "stays with 0"),
+    ],
+)
+def test_a_submission_s_process_ends_with_a_training_on_a_gpu(command, uses_gpu, said):
+    assert said_after(command, "run_and_stay", uses_gpu) == said
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])

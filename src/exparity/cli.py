@@ -23,6 +23,7 @@ import exparity
 from exparity.core.command_line import Command, Parser, add_plugins, command_of, plain
 from exparity.core.errors import ExparityError, did_you_mean, system_reason
 from exparity.core.escaping import LogFormatter, say, visible
+from exparity.core.device import has_gpu_context
 from exparity.core.usage import begin_usage, holds_more_than_its_share
 from exparity.jobs.stop import Stopped, stoppable
 
@@ -168,10 +169,10 @@ def run(at_end: Callable[[], object] = lambda: None) -> None:
 
 
 def run_and_stay(at_end: Callable[[], object]) -> int:
-    """Run the command line, and return the exit code: this process keeps what it has loaded."""
-    # A training ends it: the libraries that train keep state of their own.
-    if sys.argv[1] == "finetune":
-        run(at_end)
+    """Run the command line, and return the exit code: this process keeps what it has loaded.
+
+    A training on a GPU ends it, since torch keeps the GPU's memory that an optimiser has held.
+    """
     from exparity.jobs.loop import keep_model
 
     keep_model()
@@ -179,6 +180,8 @@ def run_and_stay(at_end: Callable[[], object]) -> int:
     gc.set_threshold(100_000, 50, 100)
     code = main()
     logging.shutdown()
+    if sys.argv[1] == "finetune" and has_gpu_context():
+        _end(code, at_end)
     return code
 
 
@@ -188,8 +191,6 @@ def run_and_stay_if_small(at_end: Callable[[], object]) -> int:
     The jobs of a run on one machine share its memory and its GPUs: a process that holds much, or
     the context of a GPU, ends.
     """
-    from exparity.core.device import has_gpu_context
-
     code = run_and_stay(at_end)
     if holds_more_than_its_share() or has_gpu_context():
         _end(code, at_end)

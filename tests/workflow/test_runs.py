@@ -53,6 +53,11 @@ def test_a_run_fills_every_artefact(baseline):
     assert [path.name for path in baseline.decoy.parent.iterdir()] == ["exparity"]
 
 
+def test_workers_of_a_first_run_use_a_classifier_again(baseline):
+    logs = [path.read_text() for path in (baseline.results / "logs").rglob("*.log")]
+    assert any("the classifier of an earlier job is used again" in log for log in logs)
+
+
 def test_a_second_run_has_nothing_to_do(finished):
     """And writes the grid again, where that is damaged; where it cannot be, one line says why."""
     grid, path = read_grid(finished.results), finished.results / "grid.json"

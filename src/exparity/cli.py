@@ -21,9 +21,9 @@ from typing import NoReturn
 
 import exparity
 from exparity.core.command_line import Command, Parser, add_plugins, command_of, plain
+from exparity.core.device import has_gpu_context
 from exparity.core.errors import ExparityError, did_you_mean, system_reason
 from exparity.core.escaping import LogFormatter, say, visible
-from exparity.core.device import has_gpu_context
 from exparity.core.usage import begin_usage, holds_more_than_its_share
 from exparity.jobs.stop import Stopped, stoppable
 

@@ -40,8 +40,7 @@ def memory_held() -> int:
     """Return the resident memory of this process, in bytes."""
     import psutil
 
-    held: int = psutil.Process().memory_info().rss
-    return held
+    return int(psutil.Process().memory_info().rss)
 
 
 def _peak_memory() -> float:

@@ -10,6 +10,7 @@ from support import CPU
 from exparity.artefacts.files import read_artefact
 from exparity.engine import loading
 from exparity.jobs import loop
+from exparity.methods.batch import MethodBatch
 
 pytestmark = pytest.mark.fake_cuda
 MACHINE = replace(CPU, device="cuda")
@@ -91,6 +92,50 @@ def test_small_models_on_the_cpu_stay_side_by_side(cell, loads, monkeypatch, tmp
     assert all(one.equals(other) for one, other in zip(rows[:4], rows[4:], strict=True))
     assert rows[0].equals(rows[2])
     assert not rows[0].equals(rows[1])
+
+
+@pytest.fixture
+def gradients_asked(monkeypatch):
+    """The number of texts of each request for gradients."""
+    asked, gradients = [], MethodBatch.gradients
+
+    def count(batch):
+        asked.append(len(batch))
+        return gradients(batch)
+
+    monkeypatch.setattr(MethodBatch, "gradients", count)
+    return asked
+
+
+def rows_of(cell, output, use, machine=CPU, **changes):
+    return read_artefact(explain(cell, output, use, machine=machine, **changes), "explanations")[0]
+
+
+def test_methods_of_one_text_share_gradients(cell, gradients_asked, monkeypatch, tmp_path):
+    alone = rows_of(cell, tmp_path / "alone", "gradient_x_input", max_examples=8)
+    monkeypatch.setattr(loop, "_kept", {})
+    gradients_asked.clear()
+    rows_of(cell, tmp_path / "first", "gradient", max_examples=8)
+    after = rows_of(cell, tmp_path / "second", "gradient_x_input", max_examples=8)
+    assert gradients_asked == [8]
+    assert after.equals(alone)
+    rows_of(cell, tmp_path / "fewer", "gradient", max_examples=4)
+    rows_of(cell, tmp_path / "other", "gradient", max_examples=8, target="predicted")
+    rows_of(cell, tmp_path / "coarse", "gradient", replace(CPU, precision="bf16"), max_examples=8)
+    assert gradients_asked[:2] == [8, 4]
+    assert gradients_asked[-1] == 8
+
+
+def test_methods_share_gradients_on_a_gpu(cell, gradients_asked, monkeypatch, tmp_path):
+    uses = ("gradient", "gradient_x_input")
+    with fake_cuda():
+        alone = [rows_of(cell, tmp_path / f"{use} alone", use, MACHINE) for use in uses]
+    gradients_asked.clear()
+    monkeypatch.setattr(loop, "_kept", {})
+    with fake_cuda():
+        shared = [rows_of(cell, tmp_path / use, use, MACHINE) for use in uses]
+    assert len(gradients_asked) == 1
+    assert all(one.equals(other) for one, other in zip(alone, shared, strict=True))
 
 
 def test_another_checkpoint_or_precision_takes_the_place(cell, loads, monkeypatch, tmp_path):

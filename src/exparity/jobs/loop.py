@@ -26,7 +26,21 @@ if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
 
 log = logging.getLogger(__name__)
-_kept: dict[str, Classifier] | None = None
+
+
+class _Kept(NamedTuple):
+    """A classifier that stays for the next jobs of this process.
+
+    Attributes:
+        classifier: the classifier, without memory of texts.
+        shared: work that methods of the same texts share, by these texts.
+    """
+
+    classifier: Classifier
+    shared: dict[str, dict[object, object]]
+
+
+_kept: dict[str, _Kept] | None = None
 _SMALL = 1 << 26
 """Bytes of the weights of all classifiers that stay while another one is loaded."""
 
@@ -124,14 +138,28 @@ def load(checkpoint: Any, machine: Machine) -> Classifier:
     kept = {} if _kept is None else _kept
     if key in kept:
         log.info("the classifier of an earlier job is used again")
-        return kept[key].anew()
-    while sum(map(_bytes_held, kept.values())) > _SMALL:  # there may be memory for one
+        return kept[key].classifier.anew()
+    while sum(_bytes_held(one.classifier) for one in kept.values()) > _SMALL:  # memory for one
         kept.pop(next(iter(kept)))
     classifier = load_classifier(str(checkpoint), **settings)
     if not classifier.is_black_box:
         classifier.loaded_from = key
-        kept[key] = classifier.anew()
+        kept[key] = _Kept(classifier.anew(), {})
     return classifier
+
+
+def work_shared(classifier: Classifier, texts: str) -> dict[object, object]:
+    """Return the work that methods share, done by earlier jobs of this process where it stays.
+
+    It is a few numbers of each token, such as the poolings of a gradient; a job alone computes the
+    same ones, in the same batches.
+
+    Args:
+        classifier: what is explained.
+        texts: what tells the texts and their classes from any others.
+    """
+    kept = (_kept or {}).get(classifier.loaded_from)
+    return {} if kept is None else kept.shared.setdefault(texts, {})
 
 
 def _bytes_held(classifier: Classifier) -> float:

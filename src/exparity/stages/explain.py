@@ -13,7 +13,7 @@ import numpy as np
 
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.ids import Ids
-from exparity.artefacts.lineage import sha256_of
+from exparity.artefacts.lineage import fingerprint, identity, sha256_of
 from exparity.core import flags
 from exparity.core.device import Inference
 from exparity.core.errors import InputError
@@ -21,7 +21,7 @@ from exparity.core.plain import as_mapping, as_text
 from exparity.core.validation import complete
 from exparity.data.table import PreparedData, read_prepared, sample
 from exparity.explanations import Explanation
-from exparity.jobs.loop import Compute, Rest, load, run
+from exparity.jobs.loop import Compute, Rest, load, run, work_shared
 from exparity.jobs.parts import Job
 from exparity.methods import METHODS, Training
 from exparity.models.inputs import check_known
@@ -170,6 +170,7 @@ def _explaining(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
     training = _training(job.files[0], method) if entry.facts.needs_training else None
     classifier, chunks, untried = rest  # what earlier parts came from has passed
     encodings_of = checked_encoder(classifier, chunks)
+    files = [identity(path) for path in job.files]
     if chunks and untried and not entry.facts.model_free:
         ids = [encoding.token_ids for encoding in encodings_of(chunks[0])]
         check_function(classifier, ids, [e.pair or e.text for e in chunks[0]])
@@ -180,8 +181,15 @@ def _explaining(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
         classes = texts.classes_of(part)
         origins = [Origin(entry.id, options, seed, e.example_id) for e in part]
         raised: set[str] = set()
+        examples = [example.example_id for example in part]
         explanations = explain_encodings(
-            classifier, encodings, classes, origins, flags=raised, training=training
+            classifier,
+            encodings,
+            classes,
+            origins,
+            flags=raised,
+            memo=work_shared(classifier, fingerprint(files, examples, classes.tolist())),
+            training=training,
         )
         rows = [
             _row(example, explanation)

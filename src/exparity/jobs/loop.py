@@ -158,8 +158,9 @@ def work_shared(classifier: Classifier, texts: str) -> dict[object, object]:
         classifier: what is explained.
         texts: what tells the texts and their classes from any others.
     """
-    kept = (_kept or {}).get(classifier.loaded_from)
-    return {} if kept is None else kept.shared.setdefault(texts, {})
+    if _kept is None or classifier.loaded_from not in _kept:
+        return {}
+    return _kept[classifier.loaded_from].shared.setdefault(texts, {})
 
 
 def _bytes_held(classifier: Classifier) -> float:

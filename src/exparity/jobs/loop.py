@@ -139,7 +139,8 @@ def load(checkpoint: Any, machine: Machine) -> Classifier:
     if key in kept:
         log.info("the classifier of an earlier job is used again")
         return kept[key].classifier.anew()
-    while sum(_bytes_held(entry.classifier) for entry in kept.values()) > _SMALL:  # for one
+    # There may be memory for one model.
+    while sum(_bytes_held(entry.classifier) for entry in kept.values()) > _SMALL:
         kept.pop(next(iter(kept)))
     classifier = load_classifier(str(checkpoint), **settings)
     if not classifier.is_black_box:

@@ -75,6 +75,10 @@ def test_one_load_gives_what_a_load_each_gives(cell, loads, monkeypatch, tmp_pat
     assert moved[1] < moved[0]
 
 
+def rows_of(cell, output, use, machine=CPU, **changes):
+    return read_artefact(explain(cell, output, use, machine=machine, **changes), "explanations")[0]
+
+
 def test_small_models_on_the_cpu_stay_side_by_side(cell, loads, monkeypatch, tmp_path):
     monkeypatch.setattr(loop, "_kept", {})
     asked = ["fp32", "bf16", "fp32", "bf16"]
@@ -85,8 +89,7 @@ def test_small_models_on_the_cpu_stay_side_by_side(cell, loads, monkeypatch, tmp
         for number, precision in enumerate(asked):
             output = tmp_path / f"{room} {number}"
             machine = replace(CPU, precision=precision)
-            explain(cell, output, machine=machine, max_examples=4)
-            rows.append(read_artefact(output, "explanations")[0])
+            rows.append(rows_of(cell, output, "gradient", machine, max_examples=4))
         assert loads == expected
         loads.clear()
     assert all(one.equals(other) for one, other in zip(rows[:4], rows[4:], strict=True))
@@ -105,10 +108,6 @@ def gradients_asked(monkeypatch):
 
     monkeypatch.setattr(MethodBatch, "gradients", count)
     return asked
-
-
-def rows_of(cell, output, use, machine=CPU, **changes):
-    return read_artefact(explain(cell, output, use, machine=machine, **changes), "explanations")[0]
 
 
 def test_methods_of_one_text_share_gradients(cell, gradients_asked, monkeypatch, tmp_path):

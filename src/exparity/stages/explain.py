@@ -170,7 +170,7 @@ def _explaining(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
     training = _training(job.files[0], method) if entry.facts.needs_training else None
     classifier, chunks, untried = rest  # what earlier parts came from has passed
     encodings_of = checked_encoder(classifier, chunks)
-    files = [identity(path) for path in job.files]
+    data = identity(texts.path)
     if chunks and untried and not entry.facts.model_free:
         ids = [encoding.token_ids for encoding in encodings_of(chunks[0])]
         check_function(classifier, ids, [e.pair or e.text for e in chunks[0]])
@@ -188,7 +188,7 @@ def _explaining(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
             classes,
             origins,
             flags=raised,
-            memo=work_shared(classifier, fingerprint(files, examples, classes.tolist())),
+            memo=work_shared(classifier, fingerprint(data, examples, classes.tolist())),
             training=training,
         )
         rows = [

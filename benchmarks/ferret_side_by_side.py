@@ -14,13 +14,12 @@ each other where the explanation is the same. ferret counts tokens as words, and
 of a text through its words and back to tokens; what comes back as other tokens is left out of that
 comparison, and counted.
 
-With --workflow, jobs of a real run of ``snakemake`` do the same on one core, in fp32 or bf16; in
-bf16, exparity does it in this process once more. Seconds of a run count the start of every process,
-and Snakemake itself. *Planning* is what a second run takes, which finds everything finished;
-*starts* is what is left: the server's imports, and the processes of jobs. What a process with the
-library takes for its own imports is printed beside it. Where a machine's speed changes within
-minutes, --together runs each workflow beside the library once more, at the same time and on a core
-each; these seconds of the library are printed with the workflow's.
+With --workflow, jobs of a real run of ``snakemake`` do the same on one core, in fp32 or bf16, and
+so does a process with the library; in bf16, this one does it once more. Of both, all processes
+count from their start, with imports, loading and Snakemake. *Planning* is what a dry run takes that
+finds everything finished; *starts* is what is left: the server's imports, and the processes of
+jobs. Where a machine's speed changes within minutes, --together runs both at the same time, on a
+core each.
 """
 
 from __future__ import annotations
@@ -28,12 +27,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,7 +40,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import numpy as np
-from shared import add_together, both_of_a_pair, markdown, run_workflow
+from shared import ROOT, add_together, both_of_a_pair, markdown, measured, workflow_of
 
 # In the order in which ferret's Benchmark has them.
 METHODS = (
@@ -68,8 +66,11 @@ def main() -> None:
     parser.add_argument("--workflow", nargs="+", choices=("fp32", "bf16"), default=[])
     add_together(parser)
     parser.add_argument("--task", type=Path, help=argparse.SUPPRESS)  # in the other environment
+    parser.add_argument("--alone", type=Path, help=argparse.SUPPRESS)  # in a process of its own
     arguments = parser.parse_args()
-    if arguments.task:
+    if arguments.alone:
+        print(json.dumps(run_alone(arguments.checkpoint, json.loads(arguments.alone.read_text()))))
+    elif arguments.task:
         print(json.dumps(run_ferret(arguments.checkpoint, json.loads(arguments.task.read_text()))))
     else:
         compare(arguments)
@@ -136,26 +137,24 @@ def compare(arguments: argparse.Namespace) -> None:
 
     from exparity import load_classifier
 
-    importing = time.process_time()
     torch.set_num_threads(1)
     load = partial(load_classifier, arguments.checkpoint, "cpu", shortcuts=True)
     classifier = load()
     examples, encodings = chosen(arguments, classifier)
     made, own_seconds = run_exparity(classifier, examples)
     tell("exparity", own_seconds, own_seconds)
-    print(f"importing exparity, torch and transformers took another {importing:.1f} s")
     if arguments.peer_python:
         of_peer = compare_values(arguments, classifier, examples, encodings, made)
         tell("ferret", of_peer, own_seconds)
     for number, precision in enumerate(arguments.workflow):
-        coarse = classifier if precision == "fp32" else load(precision=precision)
-        runs: list[Callable[[], Mapping[str, float]]] = [
-            partial(library_seconds, coarse, examples),
-            partial(workflow_seconds, arguments, examples, precision),
-        ]
-        library, workflow = both_of_a_pair(runs, number, together=arguments.together)
-        tell(f"exparity in {precision}", library, own_seconds)
-        tell(f"workflow in {precision}", workflow, library)
+        if precision != "fp32":
+            _, coarse_seconds = run_exparity(load(precision=precision), examples)
+            tell(f"exparity in {precision}", coarse_seconds, own_seconds)
+        sides = (process_seconds, workflow_seconds)
+        runs = [partial(side, arguments, examples, precision) for side in sides]
+        process, workflow = both_of_a_pair(runs, number, together=arguments.together)
+        tell(f"a process in {precision}", process, process)
+        tell(f"the workflow in {precision}", workflow, process)
 
 
 def tell(name: str, parts: Mapping[str, float], other: Mapping[str, float]) -> None:
@@ -243,9 +242,10 @@ def workflow_seconds(
         root = Path(folder)
         (root / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         (root / "config.json").write_text(json.dumps(config))
-        run_workflow(root, "--until", "finetune")  # loading a model does not count
-        whole = seconds_of_run(root)
-        planning = seconds_of_run(root)
+        run = partial(workflow_of, ROOT, root, root / "config.json", "--cores", "1", "--until")
+        run("finetune")  # a classifier is there, for both
+        whole = run("evaluate")
+        planning = run("evaluate", "--dry-run")
         jobs = dict.fromkeys(("explain", "foresee", "evaluate"), 0.0)
         for job in read_finished(root / "results"):
             if job.stage in jobs:
@@ -253,40 +253,51 @@ def workflow_seconds(
     return {**jobs, "planning": planning, "starts": whole - planning - sum(jobs.values())}
 
 
-def library_seconds(classifier: Any, examples: Sequence[Any]) -> dict[str, float]:
-    """Return the CPU seconds that a process takes that explains and evaluates, by part."""
-    return run_exparity(classifier, examples)[1]
+def process_seconds(
+    arguments: argparse.Namespace, examples: Sequence[Any], precision: str
+) -> dict[str, float]:
+    """Return the CPU seconds of a process that explains and evaluates, by part."""
+    rows = [[e.words, e.label, e.rationale] for e in examples]
+    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        json.dump({"rows": rows, "precision": precision}, file)
+        file.flush()
+        command = [sys.executable, __file__, "--checkpoint", arguments.checkpoint]
+        printed, used = measured([*command, "--alone", file.name], os.environ)
+    parts: dict[str, float] = json.loads(printed.splitlines()[-1])
+    return {**parts, "imports and loading": used - sum(parts.values())}
 
 
-def seconds_of_run(root: Path) -> float:
-    """Return the CPU seconds of a run up to the scores, with all its processes."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    run_workflow(root, "--until", "evaluate")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+def run_alone(checkpoint: str, task: Mapping[str, Any]) -> dict[str, float]:
+    """Explain and evaluate the texts of a task, and return the CPU seconds of both."""
+    import torch
+
+    from exparity import load_classifier
+
+    torch.set_num_threads(1)
+    classifier = load_classifier(checkpoint, "cpu", task["precision"], shortcuts=True)
+    return explained_and_scored(classifier, *zip(*task["rows"], strict=True))[1]
 
 
 def run_exparity(classifier: Any, examples: Sequence[Any]) -> tuple[Any, dict[str, float]]:
-    """Return the benchmark of the examples, and the CPU seconds that it took."""
+    """Return the benchmark of the examples, and its CPU seconds without what is slow but once."""
+    rows = [(e.words, e.label, e.rationale) for e in examples]
+    explained_and_scored(classifier, *zip(*rows[:1], strict=True))
+    return explained_and_scored(classifier, *zip(*rows, strict=True))
+
+
+def explained_and_scored(
+    classifier: Any, texts: Sequence[Any], targets: Sequence[Any], rationales: Sequence[Any]
+) -> tuple[Any, dict[str, float]]:
+    """Return the benchmark of texts, explained and evaluated, and the CPU seconds of both."""
     import exparity
 
-    def explained(some: Sequence[Any]) -> Any:
-        bench = exparity.Benchmark(
-            classifier,
-            [e.words for e in some],
-            [e.label for e in some],
-            rationales=[e.rationale for e in some],
-            study="ferret",
-        )
-        return bench.explain(METHODS)
-
-    explained(examples[:1]).evaluate()  # what is slow but once
-    start = time.thread_time()
-    bench = explained(examples)
-    seconds = {"explain": time.thread_time() - start}
-    start = time.thread_time()
+    start = time.process_time()
+    bench = exparity.Benchmark(
+        classifier, list(texts), list(targets), rationales=list(rationales), study="ferret"
+    ).explain(METHODS)
+    explained = time.process_time()
     bench.evaluate()
-    return bench, {**seconds, "evaluate": time.thread_time() - start}
+    return bench, {"explain": explained - start, "evaluate": time.process_time() - explained}
 
 
 def chosen(arguments: argparse.Namespace, classifier: Any) -> tuple[list[Any], list[Any]]:

@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from shared import markdown, run_workflow
+from shared import ROOT, markdown, workflow_of
 
 from exparity.artefacts.files import read_tables
 
@@ -48,7 +48,7 @@ def jobs_of(
         write_texts(root / "texts.jsonl", texts, words, groups, growing)
         config = configuration(seeds, models, methods)
         (root / "config.json").write_text(json.dumps(config), encoding="utf-8")
-        run_workflow(root)
+        workflow_of(ROOT, root, root / "config.json", "--cores", "1")
         jobs: list[dict[str, Any]] = read_tables(
             [root / "results" / "cost.parquet"], "cost"
         ).to_pylist()

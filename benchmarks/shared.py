@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import mean, median
+from tempfile import TemporaryFile
 from typing import Any, TypeVar
 
 import numpy as np
@@ -135,16 +137,31 @@ def simulated_means(
     print(pd.DataFrame(table).T.round(digits).to_string())
 
 
-def run_workflow(folder: Path, *flags: str) -> None:
-    """Run the workflow on one core in a folder that has a ``config.json``."""
+def measured(command: Sequence[str], environment: Mapping[str, str]) -> tuple[str, float]:
+    """Return what a process prints, and the CPU seconds that it takes with those it waits for.
+
+    Other processes may run at the same time. One that fails ends this one.
+    """
+    with TemporaryFile("w+", encoding="utf-8") as output, TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command, env=environment, stdout=output, stderr=errors)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        printed = output.read()
+        if process.returncode:
+            errors.seek(0)
+            sys.exit(f"{shlex.join(command)} failed:\n{printed[-2000:]}{errors.read()[-2000:]}")
+    return printed, used.ru_utime + used.ru_stime
+
+
+def workflow_of(checkout: Path, folder: Path, config: Path, *flags: str) -> float:
+    """Run the workflow of a checkout in a folder, and return its CPU seconds."""
     command = [
         *(sys.executable, "-m", "snakemake", "--quiet", "all", "--directory", str(folder)),
-        *("--snakefile", str(ROOT / "Snakefile"), "--cores", "1"),
-        *("--profile", str(ROOT / "profiles" / "default")),
-        *("--configfile", str(folder / "config.json"), *flags),
+        *("--snakefile", str(checkout / "Snakefile")),
+        *("--profile", str(checkout / "profiles" / "default")),
+        *("--configfile", str(config.resolve()), *flags),
     ]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    environment["PYTHONPATH"] = str(ROOT / "src")  # another checkout may be installed
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"the workflow failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    environment["PYTHONPATH"] = str(checkout / "src")  # another checkout may be installed
+    return measured(command, environment)[1]

@@ -57,7 +57,7 @@ def rate() -> float:
     return 2 * _SIDE**3 * _PRODUCTS / (time.thread_time() - start) / 1e9
 
 
-def run_of(checkout: Path, folder: Path, options: argparse.Namespace) -> Run:
+def run_of(checkout: Path, config: Path | None, folder: Path, options: argparse.Namespace) -> Run:
     """Run the experiment of a checkout in an empty folder."""
     folder.mkdir()
     gflops = rate()
@@ -66,8 +66,7 @@ def run_of(checkout: Path, folder: Path, options: argparse.Namespace) -> Run:
         settings.append(f"seeds={list(range(options.seeds))}")
     if options.data:
         settings.append(f"data_dir={options.data.resolve()}")
-    configs = {ROOT: options.config, options.before: options.config_before or options.config}
-    config = configs[checkout] or checkout / "config" / "config.yaml"
+    config = config or checkout / "config" / "config.yaml"
     cores = ("--cores", "1") if options.together else ()
     start = time.monotonic()
     used = workflow_of(checkout, folder, config, "--config", *settings, *cores)
@@ -143,13 +142,16 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder of raw files (data_dir)")
     add_together(parser)
     options = parser.parse_args()
-    options.before = options.before.resolve()
+    sides = (
+        (options.before.resolve(), options.config_before or options.config),
+        (ROOT, options.config),
+    )
     pairs: list[tuple[Run, Run]] = []
     with tempfile.TemporaryDirectory() as folder:
         for number in range(options.pairs):
             runs = [
-                partial(run_of, checkout, Path(folder, f"{number}-{place}"), options)
-                for place, checkout in enumerate((options.before, ROOT))
+                partial(run_of, checkout, config, Path(folder, f"{number}-{place}"), options)
+                for place, (checkout, config) in enumerate(sides)
             ]
             pairs.append(both_of_a_pair(runs, number, together=options.together))
             print(compared(*pairs[-1]), file=sys.stderr, flush=True)

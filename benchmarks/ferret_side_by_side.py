@@ -27,7 +27,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -258,12 +257,9 @@ def process_seconds(
 ) -> dict[str, float]:
     """Return the CPU seconds of a process that explains and evaluates, by part."""
     rows = [[e.words, e.label, e.rationale] for e in examples]
-    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
-        json.dump({"rows": rows, "precision": precision}, file)
-        file.flush()
-        command = [sys.executable, __file__, "--checkpoint", arguments.checkpoint]
-        printed, used = measured([*command, "--alone", file.name], os.environ)
-    parts: dict[str, float] = json.loads(printed.splitlines()[-1])
+    task = {"rows": rows, "precision": precision}
+    command = [sys.executable, __file__, "--checkpoint", arguments.checkpoint, "--alone"]
+    parts, used = answered(command, task, os.environ)
     return {**parts, "imports and loading": used - sum(parts.values())}
 
 
@@ -318,20 +314,20 @@ def asked(arguments: argparse.Namespace, task: Mapping[str, Any]) -> dict[str, A
     """Return what ferret answers, in a process of its own environment."""
     pools = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
     outside = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    command = [arguments.peer_python, __file__, "--checkpoint", arguments.checkpoint]
+    command = [arguments.peer_python, __file__, "--checkpoint", arguments.checkpoint, "--task"]
+    return answered(command, task, {**outside, **dict.fromkeys(pools, "1")})[0]
+
+
+def answered(
+    command: Sequence[str], task: Mapping[str, Any], environment: Mapping[str, str]
+) -> tuple[dict[str, Any], float]:
+    """Return what a process answers to a task, whose file it is given last, and its CPU seconds."""
     with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
         json.dump(task, file)
         file.flush()
-        done = subprocess.run(
-            [*command, "--task", file.name],
-            env={**outside, **dict.fromkeys(pools, "1")},
-            capture_output=True,
-            text=True,
-        )
-    if done.returncode:
-        sys.exit(f"ferret failed:\n{done.stderr[-2000:]}")
-    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return answer
+        printed, used = measured([*command, file.name], environment)
+    answer: dict[str, Any] = json.loads(printed.splitlines()[-1])
+    return answer, used
 
 
 def scored_as_tokens(

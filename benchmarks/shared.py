@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from statistics import mean, median
 from tempfile import TemporaryFile
@@ -142,7 +143,8 @@ def measured(command: Sequence[str], environment: Mapping[str, str]) -> tuple[st
 
     Other processes may run at the same time. One that fails ends this one.
     """
-    with TemporaryFile("w+", encoding="utf-8") as output, TemporaryFile("w+") as errors:
+    new_file = partial(TemporaryFile, "w+", encoding="utf-8", errors="replace")
+    with new_file() as output, new_file() as errors:
         process = subprocess.Popen(command, env=environment, stdout=output, stderr=errors)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)

@@ -62,6 +62,11 @@ class TestSignals:
         assert (*job.communicate(timeout=60), job.returncode) == ("got 15\n", "", 7)
         assert is_gone(worker)
 
+    def test_a_signal_that_arrives_just_before_its_client_waits_reaches_the_worker(self):
+        job = begin("signal-before-poll", "sleep")
+        job.communicate(timeout=60)
+        assert job.returncode == -signal.SIGTERM
+
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
     def test_a_signal_that_ends_the_worker_ends_the_job(self, number):
         job = begin("sleep")

@@ -6,14 +6,13 @@ import os
 import select
 import signal
 import socket
-from contextlib import contextmanager, suppress
+from contextlib import closing, suppress
 
 from exparity.warm import messages
 from exparity.warm.process import FORWARDED, request_of_job
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from types import FrameType
 
 _PATIENCE = 60  # seconds until a server is given up: it does not answer while it imports torch
@@ -22,13 +21,56 @@ _PATIENCE = 60  # seconds until a server is given up: it does not answer while i
 def hand_over(name: str) -> None:
     """Have the server do this process's job; return where it cannot, with no worker left."""
     request = request_of_job()
-    with _signals_kept() as forward_to:
-        status = _served(name, request, forward_to)
+    with closing(_Signals()) as signals:
+        status = _served(name, request, signals)
     if status is not None:
         _end_as(status)
 
 
-def _served(name: str, request: dict[str, object], forward_to: Callable[[int], None]) -> int | None:
+class _Signals:
+    """Signals end this process until there is a worker, and are passed on to it from then on.
+
+    A server that imports torch may take many seconds to answer, in which nothing is to be saved,
+    and a worker whose client is gone does not begin.
+    """
+
+    def __init__(self) -> None:
+        self._handlers = {n: h for n in FORWARDED if (h := signal.getsignal(n)) != signal.SIG_IGN}
+        # A handler in Python would not run for a signal that arrives just before a poll begins.
+        self._arrived, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._before = signal.set_wakeup_fd(self._writer)
+        for number in self._handlers:
+            signal.signal(number, signal.SIG_DFL)
+
+    def keep(self) -> None:
+        """Keep signals from now on, until :meth:`wait` passes them on."""
+        for number in self._handlers:
+            signal.signal(number, _do_nothing)
+
+    def wait(self, worker: int, *files: int) -> None:
+        """Wait until a worker has ended or one of some files is readable; pass signals on to it."""
+        poll = select.poll()
+        for file in (worker, self._arrived, *files):  # that of a process is once it has ended
+            poll.register(file, select.POLLIN)
+        while {file for file, _ in poll.poll()} == {self._arrived}:
+            for number in os.read(self._arrived, 1):
+                with suppress(ProcessLookupError):  # its status is on the way
+                    signal.pidfd_send_signal(worker, number)
+
+    def close(self) -> None:
+        """Give this process its own handlers back."""
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(self._before)
+        os.close(self._arrived)
+        os.close(self._writer)
+
+
+def _do_nothing(number: int, frame: FrameType | None) -> None:
+    """Handle a signal that is read from a file."""
+
+
+def _served(name: str, request: dict[str, object], signals: _Signals) -> int | None:
     """Return the wait status of the job's worker, or None if there is none any more."""
     server: int | None = None
     workers: list[int] = []
@@ -43,14 +85,14 @@ def _served(name: str, request: dict[str, object], forward_to: Callable[[int], N
             messages.send(connection, request, (0, 1, 2))
             workers = messages.receive(connection, 1)[1]
             if workers:
-                forward_to(workers[0])
-                return _status(connection, workers[0])
+                signals.keep()
+                return _status(connection, workers[0], signals)
         except TimeoutError:
             _end_server(server)
         except (OSError, EOFError):
             pass
     for worker in workers:  # it dies with the server; two must not do one job
-        _wait(worker)
+        signals.wait(worker)
     return None
 
 
@@ -61,51 +103,17 @@ def _end_server(server: int | None) -> None:
             os.kill(server, signal.SIGKILL)
 
 
-def _status(connection: socket.socket, worker: int) -> int:
+def _status(connection: socket.socket, worker: int, signals: _Signals) -> int:
     """Have a worker begin, and return its wait status."""
     # Without this it does not begin: who gave up does the job itself. A signal may have ended it.
     with suppress(BrokenPipeError):
         messages.send(connection, {})
-    _wait(worker, connection.fileno())
+    signals.wait(worker, connection.fileno())
     try:
         ended = messages.receive(connection)
     except ConnectionResetError:  # once, where a worker has ended before it read the message above
         ended = messages.receive(connection)
     return int(ended[0]["status"])
-
-
-def _wait(*files: int) -> None:
-    """Wait until one of some files is readable; the file of a process is once it has ended."""
-    poll = select.poll()
-    for file in files:
-        poll.register(file, select.POLLIN)
-    poll.poll()
-
-
-@contextmanager
-def _signals_kept() -> Iterator[Callable[[int], None]]:
-    """Let signals end this process; yield a function that has them passed on to a worker instead.
-
-    A server that imports torch may take many seconds to answer, in which nothing is to be saved,
-    and a worker whose client is gone does not begin.
-    """
-    handlers = {n: h for n in FORWARDED if (h := signal.getsignal(n)) != signal.SIG_IGN}
-
-    def forward_to(worker: int) -> None:
-        def forward(number: int, frame: FrameType | None) -> None:
-            with suppress(ProcessLookupError):  # its status is on the way
-                signal.pidfd_send_signal(worker, number)
-
-        for number in handlers:
-            signal.signal(number, forward)
-
-    for number in handlers:
-        signal.signal(number, signal.SIG_DFL)
-    try:
-        yield forward_to
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
 
 
 def _end_as(status: int) -> None:

@@ -46,6 +46,40 @@ def test_it_begins_anew_with_each_job_of_a_process():
     assert used["cpu_seconds"] < 0.02
 
 
+CONTAINER, JOB = 2 << 30, 1 << 30  # bytes
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has control groups")
+@pytest.mark.parametrize(
+    ("groups", "limits"),
+    [
+        (
+            "0::/job/step",
+            {"memory.max": CONTAINER, "job/memory.max": JOB, "job/step/memory.max": "max"},
+        ),
+        (
+            "5:cpu:/\n4:memory:/job\n0::/",
+            {"memory/memory.limit_in_bytes": CONTAINER, "memory/job/memory.limit_in_bytes": JOB},
+        ),
+    ],
+    ids=["version 2", "version 1"],
+)
+def test_a_share_is_of_the_memory_that_a_batch_system_leaves(groups, limits, tmp_path, monkeypatch):
+    for name, limit in limits.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{limit}\n")
+    (tmp_path / "groups").write_text(f"{groups}\n")
+    monkeypatch.setattr(usage, "_GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(usage, "_LIMITS", tmp_path)
+    monkeypatch.setattr(usage.os, "sched_getaffinity", lambda _: {0, 1})
+    share = JOB // 4  # half of what each core has
+    monkeypatch.setattr(usage, "memory_held", lambda: share)
+    assert not usage.holds_more_than_its_share()
+    monkeypatch.setattr(usage, "memory_held", lambda: share + 1)
+    assert usage.holds_more_than_its_share()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only glibc has malloc_trim")
 def test_freed_memory_is_returned_where_there_is_much_of_it():
     """Blocks with gaps between them stay with the process until it asks to return them."""

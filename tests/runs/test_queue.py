@@ -46,7 +46,7 @@ def test_one_that_tells_is_used(scontrol, sacct, asked, slurm, capsys):
     ("scontrol", "asked", "reason"),
     [
         ("exit 1", "squeue", "names no MinJobAge; have MinJobAge set to 300"),
-        ("sleep 9", "sacct", "names no MinJobAge; have MinJobAge set to 300"),
+        ("sleep 99", "sacct", "names no MinJobAge; have MinJobAge set to 300"),
         (FORGETS, "squeue", "MinJobAge is 10 s; have MinJobAge set to 300"),
         (KEEPS, "sacct", "sacct gives no answer here; set slurm-status-command: squeue"),
     ],
@@ -62,7 +62,7 @@ def test_one_that_does_not_tell_is_refused(scontrol, asked, reason, slurm, capsy
     assert said.startswith("exparity: ")
     assert said.count("\n") == 1
     assert reason in said
-    assert time.monotonic() - begun < 8
+    assert time.monotonic() - begun < 60
 
 
 SQUEUE = """

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 _STATUS = Path("/proc/self/status")
 _MB = 1 << 20
 _SHARE = 0.5
-"""Of the memory of the machine, divided by its cores: what a process may hold between jobs."""
+"""Of the memory that jobs have, divided by their cores: what a process may hold between jobs."""
+_GROUPS = Path("/proc/self/cgroup")
+_LIMITS = Path("/sys/fs/cgroup")
 _cpu_seconds_before = 0.0
 
 
@@ -32,8 +36,30 @@ def holds_more_than_its_share() -> bool:
     """Return whether this process holds more memory than other jobs can spare."""
     import psutil
 
-    memory_of_a_core = psutil.virtual_memory().total / (psutil.cpu_count() or 1)
-    return memory_held() > _SHARE * memory_of_a_core
+    memory = min([psutil.virtual_memory().total, *_memory_limits()])
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else psutil.cpu_count() or 1
+    return memory_held() > _SHARE * memory / cores
+
+
+def _memory_limits() -> Iterator[int]:
+    """Yield what a container or a batch system lets this process and its neighbours hold, in bytes.
+
+    Every control group limits those below it (Linux, cgroups(7)).
+    """
+    if not _GROUPS.is_file():
+        return
+    for line in _GROUPS.read_text(encoding="utf-8").splitlines():
+        _, controllers, group = line.split(":", 2)
+        if not controllers:
+            limit = _LIMITS / "memory.max"
+        elif controllers == "memory":
+            limit = _LIMITS / controllers / "memory.limit_in_bytes"
+        else:
+            continue
+        inner = Path(group).relative_to("/")
+        for outer in (inner, *inner.parents):
+            with suppress(OSError, ValueError):  # not there, or "max"
+                yield int((limit.parent / outer / limit.name).read_text(encoding="utf-8"))
 
 
 def memory_held() -> int:

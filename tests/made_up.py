@@ -297,7 +297,7 @@ def verdict_row(verdict: str | None = "different", **changes: Any) -> VerdictRow
     """Return a row of the verdicts artefact: a gap of which three trainings agree."""
     cell = {"dataset": "d", "model": "m", "method": "lime", "metric": "gini", "quantity": "excess"}
     cell |= {"group_a": "a", "group_b": "b", "better_group": "a", "flags": []}
-    cell |= {"stands": True, "headline": True, "witness": None}
+    cell |= {"stands": True, "headline": True, "witness": None, "surer_of": ""}
     sizes = {"d": 0.5, "rms_low": 0.1, "rms_high": 0.9, "certainty_d": NAN}
     seeds = {"n_seeds": 3, "seeds_above": 3, "seeds_below": 0}
     said = dict.fromkeys(("verdict", "verdict_strict", "verdict_right"), verdict)

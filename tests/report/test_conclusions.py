@@ -14,11 +14,11 @@ from rich.console import Console
 from exparity.metrics.foresight import Design
 from exparity.report.conclusions import conclusions_of, in_lines
 from exparity.report.conclusions.advice import next_steps, partly_explained
-from exparity.report.conclusions.classifiers import Service
+from exparity.report.conclusions.classifiers import Service, services_of
 from exparity.report.conclusions.explanations import Place
 from exparity.report.conclusions.sources import DividedGap
 from exparity.report.context import Context
-from exparity.report.gather import gather
+from exparity.report.gather import Accuracy, gather
 from exparity.report.provenance import ArtefactOrigin
 from exparity.report.render import render_page
 from exparity.report.sections.findings import in_plain_words
@@ -223,8 +223,33 @@ def test_a_classifier_that_serves_one_group_worse_comes_first(study):
 )
 def test_shares_of_many_groups_name_both_ends_and_what_they_are(shares, words):
     by_group = dict(zip("abcd", shares, strict=False))
-    service = Service("d", "m", by_group, differs=False, surer_of="")
+    service = Service("d", "m", by_group, differs=True, surer_of="")
     assert service.sentence == f"On d, m {words}."
+
+
+@pytest.mark.parametrize(
+    ("low", "groups", "differs"),
+    # In one of three pairs, chance shows such a difference more often.
+    [(0.01, "ab", True), (-0.01, "ab", False), (0.01, "abc", False), (0.04, "abc", True)],
+)
+def test_shares_differ_where_chance_hardly_shows_it_in_any_pair(study, low, groups, differs):
+    bias = study.bias[0]
+    by_group = {group: replace(bias, value=0.9 - 0.2 * (group == "b")) for group in groups}
+    ends = {"value": 0.2, "ci_low": low, "ci_high": 0.4 - low}
+    gap = replace(bias, quantity="accuracy_gap", group="a", group_b="b", **ends)
+    (service,) = services_of(
+        SimpleNamespace(
+            bias=[gap],
+            accuracies=[Accuracy(bias, by_group)],
+            judged=[],
+            statistics=study.statistics,
+            declared=lambda dataset: SimpleNamespace(groups=groups),
+            display=lambda kind, name: name,
+        )
+    )
+    assert service.differs == differs
+    assert service.may_be_chance != differs
+    assert ("(a difference that may be chance)" in service.sentence) != differs
 
 
 def test_a_classifier_that_is_harder_to_foresee_is_named_beside_the_best_possible():
@@ -239,7 +264,7 @@ def test_a_classifier_that_is_harder_to_foresee_is_named_beside_the_best_possibl
 
 
 def test_equally_served_groups_are_no_reason_to_deal_with_anything(study):
-    alike = [replace(row, certainty_d=0.0) for row in study.judged]
+    alike = [replace(row, surer_of="") for row in study.judged]
     rows = [
         replace(row, value=0.9) if row.quantity == "accuracy" else
         replace(row, value=0.0, ci_low=-0.1, ci_high=0.1)
@@ -335,6 +360,16 @@ def test_sources_of_the_largest_gap_add_up_in_words(study):
     assert " is 0.40 higher for male texts with " in text
     assert "0.20 of it is there with random explanations, 0.10 because male texts" in text
     assert "at most 0.10 (25 %) belongs to the explanations" in text
+
+
+def test_a_small_gap_is_told_with_two_digits(study):
+    parts = {"gap_chance": 0.0034, "gap_room": -0.0002, "gap_explanations": 0.0018}
+    facts = {"estimate": 0.005, "verdict": "different", "d": 1.0, "better_group": "male", **parts}
+    rows = [replace(row, **facts) if row.quantity == "score" else row for row in study.judged]
+    text = answers_of(replace(study, judged=rows))[SOURCES].text
+    assert " is 0.0050 higher for male texts with " in text
+    assert "0.0034 of it is there with random explanations, −0.0002 because male texts" in text
+    assert "leave less to find; at most 0.0018 (36 %) belongs to the explanations" in text
 
 
 @pytest.mark.parametrize(

@@ -271,10 +271,14 @@ MEASURED = {
 }  # fmt: skip
 ONE_SCALE = {**MEASURED, "d_log_odds": NAN, "d_probability": NAN}
 CELLS = {
-    "only surer": skill(0.19, certainty_d=0.9, **MEASURED),
+    "only surer": skill(0.19, certainty_d=0.9, surer_of="Afro-Caribbean", **MEASURED),
     "as sure of both": skill(0.19, certainty_d=0.1, **ONE_SCALE),
-    "of a rationale": skill(0.19, certainty_d=0.9, **{**ONE_SCALE, "d_ranks": NAN}),
-    "skill differs": skill(0.19, "different", certainty_d=0.9, **MEASURED),
+    "of a rationale": skill(
+        0.19, certainty_d=0.9, surer_of="Afro-Caribbean", **{**ONE_SCALE, "d_ranks": NAN}
+    ),
+    "skill differs": skill(
+        0.19, "different", certainty_d=0.9, surer_of="Afro-Caribbean", **MEASURED
+    ),
     "no skill": JudgedCell(
         {"score": row("equivalent"), "excess": row("undecided", quantity="excess")}
     ),
@@ -285,10 +289,10 @@ def sentences():
     for name, shown in ROWS.items():
         yield f"{name}: {sentence_of(shown, 0.2)}"
     for name, cell in CELLS.items():
-        yield f"{name}: {moved(cell)}|{only_certainty(cell, 0.2)}|{skill_line(cell.skill)}"
-    bert = row("equivalent", model="bert", certainty_d=-0.914)
+        yield f"{name}: {moved(cell)}|{only_certainty(cell)}|{skill_line(cell.skill)}"
+    bert = row("equivalent", model="bert", certainty_d=-0.914, surer_of="white")
     others = [row("equivalent", model="gpt", certainty_d=d) for d in (0.1, NAN)]
-    yield certainty([bert, bert, *others], 0.2)
+    yield certainty([bert, bert, *others])
 
 
 def said():

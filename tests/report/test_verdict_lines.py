@@ -10,7 +10,8 @@ from exparity.report.verdicts import ceiling_line, certainty, notes_of, right_li
 
 
 def foreseen(verdict="different", right="different", **changes):
-    facts = {"share_right_a": 0.98, "share_right_b": 0.46, "length_d": -0.1, "certainty_d": 0.9}
+    facts = {"share_right_a": 0.98, "share_right_b": 0.46, "length_d": -0.1}
+    facts |= {"certainty_d": 0.9, "surer_of": "a"}
     facts |= {"ceiling_a": 0.52, "ceiling_b": 0.46, "right_mean_a": 0.3, "right_mean_b": 0.296}
     facts |= {"verdict_right": right, "right_d": 0.02, "metric": "forward_simulation"}
     return verdict_row(verdict, **{**facts, **changes})
@@ -37,13 +38,13 @@ def test_the_verdict_among_rightly_predicted_texts_has_their_shares(right, words
 
 
 def test_shares_and_length_are_beside_certainty():
-    (words,) = [certainty([foreseen()], 0.2)]
+    (words,) = [certainty([foreseen()])]
     assert words == "m is surer of a (gap +0.90; right for 98 and 46 %; number of words: gap −0.10)"
 
 
 def test_units_that_count_are_beside_certainty():
     """Rows of skill alone know their number, and those of other metrics may come first."""
-    words = certainty([foreseen(), foreseen(quantity="skill", counting_d=-1.2)], 0.2)
+    words = certainty([foreseen(), foreseen(quantity="skill", counting_d=-1.2)])
     assert words.endswith("number of words: gap −0.10; units that count: gap −1.20)")
     flagged = foreseen(quantity="skill", flags=["counting_units_differ"])
     (note,) = notes_of(flagged)

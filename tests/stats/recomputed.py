@@ -523,6 +523,15 @@ def cohens_d(a, b):
     return (a.mean() - b.mean()) / np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 2)
 
 
+def _surer_of(study, by_training):
+    """Return the group of the higher certainty, where a test over trainings and texts shows one."""
+    first = study.is_first
+    d = np.mean([cohens_d(row[first], row[~first]) for row in by_training])
+    if abs(d) < THRESHOLD or crossed(*_aligned(study, by_training))["p_mean"] > ALPHA:
+        return ""
+    return "male" if d > 0 else "female"
+
+
 def facts_of(study, metric):
     """Return what groups differ in beside their explanations."""
     first = study.is_first
@@ -531,6 +540,7 @@ def facts_of(study, metric):
     facts = {
         "certainty_d": np.mean([cohens_d(row[first], row[~first]) for row in by_training]),
         "length_d": cohens_d(study.n_words[first], study.n_words[~first]),
+        "surer_of": _surer_of(study, by_training),
         "share_right_a": right[:, first].mean(),
         "share_right_b": right[:, ~first].mean(),
     }

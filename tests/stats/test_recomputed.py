@@ -122,11 +122,12 @@ def classifiers_of(study, model):
             accuracy=is_right.mean(),
             is_collapsed=False,
             is_informative=True,
-            certainty={group: certainty[side] for group, side in sides.items()},
+            certainty=dict(zip(model.examples.ids, certainty.tolist(), strict=True)),
             right=dict(zip(model.examples.ids, is_right.tolist(), strict=True)),
             share_right={group: is_right[side].mean() for group, side in sides.items()},
         )
-    return Classifiers(by_seed, "training")
+    texts = model.texts_at(np.arange(len(model.examples.ids)))
+    return Classifiers(by_seed, "training", model.examples.ids, texts)
 
 
 def test_recomputation_imports_nothing_of_exparity():

@@ -143,11 +143,11 @@ class TestTerminal:
     @pytest.mark.parametrize("n_seeds", [1, 3])
     def test_no_statistic_is_a_bare_letter_beside_names_of_groups(self, n_seeds):
         sizes = {"rms_low": 0.1, "rms_high": 0.9, "certainty_d": 0.9, "length_d": 0.1}
-        sizes["dataset"] = "x"
+        sizes |= {"dataset": "x", "surer_of": "a"}
         for verdict in VERDICTS:
             row = verdict_row(verdict.id, n_seeds=n_seeds, seeds_above=n_seeds, **sizes)
             tile = tile_of(row, 0.2)
-            said = [tile.size, tile.sentence, certainty([row], 0.2)]
+            said = [tile.size, tile.sentence, certainty([row])]
             said += [line for line in printed([row], 200).splitlines() if " − " in line]
             for words in filter(None, said):
                 assert not re.search(r"\b[dR]\b", words.replace("Cohen's d", ""))
@@ -155,7 +155,7 @@ class TestTerminal:
     def test_methods_whose_gap_is_one_of_certainty_alone_are_named(self):
         verdicts = {"x": "different", "y": "undecided", "z": "equivalent"}
         rows = [
-            verdict_row(verdict, method=method, quantity=quantity, stands=stands, certainty_d=1.0)
+            verdict_row(verdict, method=method, quantity=quantity, stands=stands, surer_of="a")
             for method, of_skill in verdicts.items()
             for quantity, verdict, stands in (
                 ("score", "different", False), ("skill", of_skill, True),

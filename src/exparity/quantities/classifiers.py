@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from exparity.artefacts.ids import Ids
+from exparity.core.settings import Statistics
 from exparity.quantities.inputs import Lookup, read_all
-from exparity.stats.crossed import PROMPT, TRAINING
+from exparity.stats.crossed import PROMPT, TRAINING, crossed_gaps
 from exparity.stats.effect import cohens_d
 from exparity.stats.model_bias import is_collapsed
+from exparity.stats.samples import GroupedTexts
 from exparity.types import BoolArray, FloatArray
 
 
@@ -25,7 +28,7 @@ class Classifier:
         accuracy: share of them that it gets right.
         is_collapsed: whether it predicts one class.
         is_informative: whether it does not, and answers with a class.
-        certainty: probability of the true class of the texts of each group.
+        certainty: probability of the true class of each text, by its id.
         right: whether each text, by its id, is predicted rightly.
         share_right: share of each group that is.
     """
@@ -33,7 +36,7 @@ class Classifier:
     accuracy: float
     is_collapsed: bool
     is_informative: bool
-    certainty: Mapping[str, FloatArray]
+    certainty: Mapping[str, float]
     right: Mapping[str, bool]
     share_right: Mapping[str, float]
 
@@ -45,7 +48,7 @@ class Classifier:
         is_right = predicted == labels
         collapsed = is_collapsed(predicted)
         rows = zip(table.column("probabilities").to_pylist(), labels.tolist(), strict=True)
-        certainty = np.array([probabilities[label] for probabilities, label in rows])
+        certainty = [probabilities[label] for probabilities, label in rows]
         groups = np.array(table.column("group").to_pylist(), dtype=object)
         members = {group: groups == group for group in set(groups.tolist())}
         examples = table.column("example_id").to_pylist()
@@ -53,7 +56,7 @@ class Classifier:
             accuracy=float(is_right.mean()),
             is_collapsed=collapsed,
             is_informative=not collapsed and "label_mass_low" not in flags,
-            certainty={group: certainty[mask] for group, mask in members.items()},
+            certainty=dict(zip(examples, certainty, strict=True)),
             right=dict(zip(examples, is_right.tolist(), strict=True)),
             share_right={group: float(is_right[mask].mean()) for group, mask in members.items()},
         )
@@ -66,10 +69,14 @@ class Classifiers:
     Attributes:
         by_seed: each classifier by its seed.
         run: a training or a prompt.
+        ids: of the n test texts.
+        texts: their groups and matched sets.
     """
 
     by_seed: Mapping[int, Classifier]
     run: str
+    ids: Sequence[str]
+    texts: GroupedTexts
 
     def __getitem__(self, seed: int) -> Classifier:
         return self.by_seed[seed]
@@ -97,13 +104,42 @@ class Classifiers:
 
     def certainty_d(self, group_a: str, group_b: str) -> float:
         """Return d of the probability of the true class, mean over the informative trainings."""
-        gaps = []
-        for classifier in self._informative:
-            first = classifier.certainty.get(group_a, np.zeros(0))
-            second = classifier.certainty.get(group_b, np.zeros(0))
-            if min(len(first), len(second)) > 1:
-                gaps.append(float(cohens_d(first, second)))
-        return float(np.mean(gaps)) if gaps else np.nan
+        if not {group_a, group_b} <= {*self.texts.order} or not len(self._certainty):
+            return np.nan
+        in_a = self.texts.in_group(group_a)
+        in_b = self.texts.in_group(group_b)
+        if min(in_a.sum(), in_b.sum()) < 2:
+            return np.nan
+        return float(np.mean([cohens_d(row[in_a], row[in_b]) for row in self._certainty]))
+
+    def surer_of(self, group_a: str, group_b: str, settings: Statistics) -> str:
+        """Return the group whose true class they are surer of; empty where this is not shown.
+
+        d is at least the threshold then, and the test of the mean gap over trainings and texts
+        shows one, at α over all pairs of groups (Bonferroni).
+        """
+        d = self.certainty_d(group_a, group_b)
+        p = self._certainty_p.get(frozenset((group_a, group_b)), np.nan)
+        is_shown = p * len(self._certainty_p) <= settings.alpha
+        if not (is_shown and abs(d) >= settings.threshold):
+            return ""
+        return group_a if d > 0 else group_b
+
+    @cached_property
+    def _certainty(self) -> FloatArray:
+        """(s, n) probability of the true class of each text by the informative ones."""
+        by_training = [classifier.certainty for classifier in self._informative]
+        return np.array(
+            [[certainty.get(text, np.nan) for text in self.ids] for certainty in by_training]
+        )
+
+    @cached_property
+    def _certainty_p(self) -> Mapping[frozenset[str], float]:
+        """p-value of "they are as sure of both groups", by two groups."""
+        if not len(self._certainty):
+            return {}
+        tests = crossed_gaps([*self._certainty], self.texts, Statistics(), only="p_mean")
+        return {frozenset((test.group_a, test.group_b)): test.p_mean for test in tests}
 
     @property
     def _informative(self) -> list[Classifier]:
@@ -117,10 +153,20 @@ def read_classifiers(predictions: Sequence[Path], ids: Ids) -> Classifiers:
     """
     by_seed: dict[int, Classifier] = {}
     run = TRAINING
+    texts = pa.table({})
     same_model = "the scores", ids
     for table, metadata in read_all("predictions", predictions, same_model, over=("seed",)):
         seed = metadata.ids.seed
         by_seed[seed] = Classifier.of(table, metadata.flags)
+        texts = table
         if "prompt" in metadata.parameters:
             run = PROMPT
-    return Classifiers(Lookup("--predictions", "file of seed", by_seed.items()), run)
+    groups = texts.column("group").to_pylist()
+    order = sorted({*groups} - {None})
+    codes = np.array([-1 if group is None else order.index(group) for group in groups])
+    return Classifiers(
+        Lookup("--predictions", "file of seed", by_seed.items()),
+        run,
+        texts.column("example_id").to_pylist(),
+        GroupedTexts(order, codes, texts.column("match_id").to_pylist()),
+    )

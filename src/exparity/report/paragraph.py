@@ -104,9 +104,8 @@ def _classifiers(study: Study) -> str:
 
 def _results(study: Study) -> Iterator[str]:
     """Yield what was found, and what would not have been."""
-    threshold = study.statistics.threshold
     for dataset in study.models:
-        sure = certainty([row for row in study.standing if row.dataset == dataset], threshold)
+        sure = certainty(row for row in study.standing if row.dataset == dataset)
         if sure:
             yield f"On {study.display('dataset', dataset)}, {sure}."
     yield from _counts(study)

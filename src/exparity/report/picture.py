@@ -133,7 +133,7 @@ def panels_of(rows: Sequence[VerdictRow], names: Names, threshold: float) -> lis
                 name=names("dataset", dataset),
                 metrics=[names("metric", metric) for metric in metrics],
                 lines=_lines(members, metrics, names, threshold),
-                certainty=certainty(members, threshold),
+                certainty=certainty(members),
             )
         )
     return panels

@@ -74,13 +74,13 @@ def verdicts_of(
     cells = cells_of(rows)
     for (dataset, a, b), members in by_pair(judged).items():
         yield ""
-        sure = certainty(members, threshold)
+        sure = certainty(members)
         yield plain_text(f"{dataset}  gap (Cohen's d) of {a} − {b}{'; ' * bool(sure)}{sure}")
         lines = [_cell_line(row, cells[_CELL_OF(row)]) for row in members]
         heads = (*_KINDS[1:], *reversed(STANDING), f"R, {coverage(confidence)}", "verdict")
         yield table_of(heads, lines)
         yield from map(plain_text, _beside(members))
-        yield from map(plain_text, _about_certainty(members, cells, threshold))
+        yield from map(plain_text, _about_certainty(members, cells))
     yield ""
     yield from map(plain_text, _meanings(judged, threshold))
 
@@ -112,13 +112,11 @@ def _cell_line(row: VerdictRow, cell: JudgedCell) -> tuple[str, ...]:
     )
 
 
-def _about_certainty(
-    rows: Sequence[VerdictRow], cells: Verdicts, threshold: float
-) -> Iterator[str]:
+def _about_certainty(rows: Sequence[VerdictRow], cells: Verdicts) -> Iterator[str]:
     """Yield why scores differ where skill does not, each reason with its methods."""
     methods = defaultdict[tuple[str, str, str], list[str]](list)
     for row in rows:
-        sentence = only_certainty(cells[_CELL_OF(row)], threshold)
+        sentence = only_certainty(cells[_CELL_OF(row)])
         if sentence:
             methods[row.model, row.metric, sentence].append(row.method)
     for (model, metric, sentence), names in methods.items():

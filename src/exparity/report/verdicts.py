@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from statistics import median
 from typing import NamedTuple
 
@@ -129,16 +130,16 @@ def moved(cell: JudgedCell) -> str:
     return f"{capitalised(', '.join(gaps))}: {counting.verdict or untested_text(counting)}"
 
 
-def only_certainty(cell: JudgedCell, threshold: float) -> str:
+def only_certainty(cell: JudgedCell) -> str:
     """Return why scores or their excess have a gap and skill has none; empty for other cells."""
     skill = cell.skill
     if skill is None or not skill.verdict or is_gap(skill):
         return ""
     if not any(row is not None and is_gap(row) for row in (cell.score, cell.excess)):
         return ""
-    less = skill.group_b if skill.certainty_d > 0 else skill.group_a
     # Without a d of ranks, no falls are counted.
-    if abs(skill.certainty_d) >= threshold and math.isfinite(skill.d_ranks):
+    if skill.surer_of and math.isfinite(skill.d_ranks):
+        less = skill.group_b if skill.surer_of == skill.group_a else skill.group_a
         return (
             f"The classifier is less sure of {less}; this shows no difference of the explanations."
         )
@@ -247,16 +248,15 @@ def told_flags(rows: Iterable[VerdictRow]) -> list[tuple[str, int, str]]:
     return [(flag, counts[flag], meaning_of(flag)) for flag in sorted(counts)]
 
 
-def certainty(rows: Iterable[VerdictRow], threshold: float) -> str:
+def certainty(rows: Iterable[VerdictRow]) -> str:
     """Return which group the classifiers of a dataset are surer of; empty if unknown."""
-    by_place = grouped(rows, lambda row: (row.model, row.group_a, row.group_b, row.certainty_d))
-    several = len({(group_a, group_b) for _, group_a, group_b, _ in by_place}) > 1
+    by_place = grouped(rows, attrgetter("model", "group_a", "group_b", "certainty_d", "surer_of"))
+    several = len({(group_a, group_b) for _, group_a, group_b, *_ in by_place}) > 1
     words = []
-    for (model, group_a, group_b, d), members in by_place.items():
+    for (model, group_a, group_b, d, group), members in by_place.items():
         if math.isnan(d):
             continue
-        surer = f"surer of {group_a if d > 0 else group_b}"
-        sure = f"is {surer if abs(d) >= threshold else 'about as sure of both'}"
+        sure = f"is surer of {group}" if group else "is not shown to be surer of either"
         pair = f", {group_a} − {group_b}" if several else ""
         facts = f"gap {_Number(d):+.2f}{pair}{_other_facts(members)}"
         words.append(f"{model} {sure} ({facts})")

@@ -69,6 +69,8 @@ class GroupFacts:
 
     Attributes:
         certainty_d: d of the probability of the true class, first minus second group.
+        surer_of: the group whose true class the classifiers are shown to be surer of; empty
+            where neither is.
         length_d: d of the number of words of a text.
         share_right_a, share_right_b: share of each group that is predicted rightly.
         ceiling_a, ceiling_b: correlation that the best additive explanation found would have with
@@ -76,6 +78,7 @@ class GroupFacts:
     """
 
     certainty_d: float = np.nan
+    surer_of: str = ""
     length_d: float = np.nan
     share_right_a: float = np.nan
     share_right_b: float = np.nan

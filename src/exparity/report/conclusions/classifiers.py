@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from operator import attrgetter
-from statistics import fmean
+from statistics import NormalDist, fmean
 
 from exparity.core.formats import joined
 from exparity.core.grouping import grouped
@@ -51,6 +51,11 @@ class Service:
         return max(self.shares.values()) - min(self.shares.values())
 
     @property
+    def may_be_chance(self) -> bool:
+        """Whether shares differ, by as much as would be named, and not clearly."""
+        return self.gap >= _CLEAR and not self.differs
+
+    @property
     def least_served(self) -> str:
         """Group of the smallest share."""
         return min(self.shares, key=lambda group: self.shares[group])
@@ -68,7 +73,8 @@ class Service:
             most = f"{percent[ordered[0]]} {ordered[0]} texts (most of {len(ordered)} groups)"
             numbers = f"{most} and {percent[ordered[-1]]} {ordered[-1]} texts (fewest)"
         surer = f", and surer of {self.surer_of}" if self.surer_of else ""
-        return f"On {self.dataset}, {self.model} is right for {numbers}{surer}."
+        chance = " (a difference that may be chance)" if self.may_be_chance else ""
+        return f"On {self.dataset}, {self.model} is right for {numbers}{chance}{surer}."
 
 
 def services_of(study: Study) -> list[Service]:
@@ -79,7 +85,6 @@ def services_of(study: Study) -> list[Service]:
     )
     accuracies = grouped(study.accuracies, attrgetter("overall.dataset", "overall.model"))
     judged = grouped(study.judged, attrgetter("dataset", "model"))
-    threshold = float(study.statistics.threshold)
     services = []
     for (dataset, model), trainings in accuracies.items():
         if not study.declared(dataset).groups:
@@ -88,14 +93,16 @@ def services_of(study: Study) -> list[Service]:
             group: fmean(training.by_group[group].value for training in trainings)
             for group in study.declared(dataset).groups
         }
-        pairs = gaps.get((dataset, model), [])
+        pairs = [*combinations(shares, 2)]
+        measured = gaps.get((dataset, model), [])
+        widening = _widening(len(pairs), study.statistics.confidence)
         services.append(
             Service(
                 study.display("dataset", dataset),
                 model,
                 shares,
-                any(_is_clear(pairs, *sorted(pair)) for pair in combinations(shares, 2)),
-                _surer_of(judged.get((dataset, model), ()), threshold),
+                any(_is_clear(measured, pair, widening) for pair in pairs),
+                _surer_of(judged.get((dataset, model), ())),
             )
         )
     return sorted(services, key=lambda service: -service.gap)
@@ -113,23 +120,33 @@ def about_classifiers(context: Context) -> Answer:
     return Answer.of([*unequal, *equal], before=unreliable, evidence="bias")
 
 
-def _is_clear(pairs: Sequence[ClassifierBias], group_a: str, group_b: str) -> bool:
-    """Return whether two groups are right to clearly different shares.
+def _widening(n_pairs: int, confidence: float) -> float:
+    """Return how much wider intervals are that hold for all of some pairs (Bonferroni)."""
+    quantile = NormalDist().inv_cdf
+    all_pairs = quantile(1 - (1 - confidence) / (2 * max(1, n_pairs)))
+    return all_pairs / quantile(1 - (1 - confidence) / 2)
 
-    The mean difference is at least :data:`_CLEAR`, and most trainings show one by themselves.
+
+def _is_clear(measured: Sequence[ClassifierBias], pair: tuple[str, str], widening: float) -> bool:
+    """Return whether a classifier is right for clearly different shares of two groups.
+
+    The mean difference is at least :data:`_CLEAR`, and most trainings show one by themselves:
+    without 0 in its interval, which is ``widening`` times as wide.
     """
-    gaps = [row for row in pairs if {row.group, row.group_b} == {group_a, group_b}]
+    gaps = [row for row in measured if {row.group, row.group_b} == {*pair}]
     defined = [row for row in gaps if not math.isnan(row.value)]
     if not defined or abs(fmean(row.value for row in defined)) < _CLEAR:
         return False
-    shown = [row for row in defined if row.ci_low > 0 or row.ci_high < 0]
+    shown = [row for row in defined if abs(row.value) > widening * _distance_to_zero_end(row)]
     return 2 * len(shown) > len(defined)
 
 
-def _surer_of(rows: Sequence[VerdictRow], threshold: float) -> str:
+def _distance_to_zero_end(row: ClassifierBias) -> float:
+    """Return how far a value is from the end of its interval that is nearer to 0."""
+    return row.value - row.ci_low if row.value > 0 else row.ci_high - row.value
+
+
+def _surer_of(rows: Sequence[VerdictRow]) -> str:
     """Return the group that classifiers are surer of than of another, by the largest difference."""
-    sure = [row for row in rows if abs(row.certainty_d) >= threshold]
-    if not sure:
-        return ""
-    largest = max(sure, key=lambda row: abs(row.certainty_d))
-    return largest.group_a if largest.certainty_d > 0 else largest.group_b
+    sure = [row for row in rows if row.surer_of]
+    return max(sure, key=lambda row: abs(row.certainty_d)).surer_of if sure else ""

@@ -17,8 +17,6 @@ from exparity.report.verdicts import any_tested, is_gap
 
 _DRAWN = 12
 """Gaps that are drawn."""
-_SHOWN = 0.005
-"""Smallest part that is not written as 0.00."""
 _FEW = 6
 """Most gaps that are named beside the largest."""
 
@@ -71,6 +69,19 @@ class DividedGap:
             "explanations": self.explanations,
         }
 
+    @property
+    def _decimals(self) -> int:
+        """Decimals of the gap and its parts: two digits of the gap, and two decimals at least."""
+        return max(2, 1 - math.floor(math.log10(self.size))) if self.size else 2
+
+    @property
+    def _shown(self) -> float:
+        """Smallest part that is not written as zero."""
+        return 0.5 * 10.0**-self._decimals
+
+    def _written(self, part: float) -> str:
+        return f"{round(part, self._decimals) + 0.0:.{self._decimals}f}".replace("-", "−")
+
     def _towards_higher(self, part: float) -> float:
         """Return a part of the gap, positive if it raises the group of the higher scores."""
         return math.copysign(1.0, self.row.estimate) * part
@@ -85,21 +96,22 @@ class DividedGap:
         method = study.display("method", row.method)
         dataset = study.display("dataset", row.dataset)
         model = f" and {row.model}" if study.has_several_models else ""
-        gap = f"{metric} is {self.size:.2f} higher for {higher} texts with {method} on {dataset}"
+        size = self._written(self.size)
+        gap = f"{metric} is {size} higher for {higher} texts with {method} on {dataset}"
         return f"{gap}{model}. {self._of_chance}{self._of_the_rest(higher)}."
 
     @property
     def _of_chance(self) -> str:
         """What random explanations show: a part of the gap, more than all of it, or the reverse."""
-        if self.chance <= -_SHOWN:
-            return f"Random explanations differ the other way, by {_two_digits(-self.chance)}"
-        if self.chance < _SHOWN:
+        if self.chance <= -self._shown:
+            return f"Random explanations differ the other way, by {self._written(-self.chance)}"
+        if self.chance < self._shown:
             return "Hardly any of it is there with random explanations"
-        if self.chance >= self.size + _SHOWN:
-            return f"Random explanations differ more, by {_two_digits(self.chance)}"
+        if self.chance >= self.size + self._shown:
+            return f"Random explanations differ more, by {self._written(self.chance)}"
         if self.chance > self.size:
             return "All of it is there with random explanations"
-        return f"{_two_digits(self.chance)} of it is there with random explanations"
+        return f"{self._written(self.chance)} of it is there with random explanations"
 
     def _of_the_rest(self, higher: str) -> str:
         """Return what the rest comes from, each part in the words of its sign."""
@@ -107,21 +119,17 @@ class DividedGap:
             if self.chance > self.size:
                 return ", and what the real ones change was not measured"
             return "; how much of the rest belongs to the explanations was not measured"
-        more = "more" if self.room > -_SHOWN else "less"
-        room = f"{_two_digits(self.room)} because {higher} texts leave {more} to find"
-        if self.explanations <= -_SHOWN:
-            by = _two_digits(-self.explanations)
+        more = "more" if self.room > -self._shown else "less"
+        room = f"{self._written(self.room)} because {higher} texts leave {more} to find"
+        if self.explanations <= -self._shown:
+            by = self._written(-self.explanations)
             return f", {room}; explanations make it smaller, by {by}"
-        if self.explanations < _SHOWN:
+        if self.explanations < self._shown:
             return f", {room}; hardly any of it belongs to the explanations"
         most = "" if self.is_of_explanations else "at most "
         percent = f" ({100 * self.share:.0f} %)" if 0 <= self.share <= 1 else ""
-        part = f"{most}{_two_digits(self.explanations)}{percent}"
+        part = f"{most}{self._written(self.explanations)}{percent}"
         return f", {room}; {part} belongs to the explanations"
-
-
-def _two_digits(value: float) -> str:
-    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
 
 
 def divided_gaps(study: Study) -> list[DividedGap]:

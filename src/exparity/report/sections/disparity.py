@@ -217,7 +217,7 @@ def _facts_of(cell: Cell, threshold: float) -> dict[str, object]:
     row = cell.standing
     facts: dict[str, object] = {
         "moved": moved(verdicts),
-        "certainty": only_certainty(verdicts, threshold),
+        "certainty": only_certainty(verdicts),
         "skill": unbroken(skill_line(verdicts.skill)),
         "notes": notes_of(row),
         "beside": [unbroken(line) for line in (right_line(row), ceiling_line(row)) if line],

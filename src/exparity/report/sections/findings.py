@@ -51,7 +51,7 @@ def certainty_sentences(study: Study, tables: Sequence[Table]) -> list[str]:
         if len(study.declared(table.dataset).groups) > 2:
             name += f", {table.group_a} − {table.group_b}"
         for (model, method, metric), cell in table.cells.items():
-            sentence = only_certainty(cell.verdicts, study.statistics.threshold)
+            sentence = only_certainty(cell.verdicts)
             if sentence:
                 reason = f"{study.display('metric', metric)}, {model} on {name}. {sentence}"
                 gaps = f"{study.display('method', method)}: {moved(cell.verdicts)}"

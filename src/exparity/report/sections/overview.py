@@ -178,7 +178,7 @@ def _judgements(study: Study) -> dict[str, object]:
         "verdicts": verdicts.VERDICTS,
         "quantities": QUANTITIES,
         "missed_line": missed_line,
-        "certainty": {d: certainty(by_dataset.get(d, ()), threshold) for d in study.datasets},
+        "certainty": {d: certainty(by_dataset.get(d, ())) for d in study.datasets},
         "cramers_v": {d: numbers_of(v) for d, v in study.dependence.items()},
         "total": next(iter(totals), None),
         "totals": [counts for counts in totals if counts.quantity in RANKS],

@@ -209,6 +209,7 @@ class _Comparison:
         return {
             (a, b): GroupFacts(
                 certainty_d=self.classifiers.certainty_d(a, b),
+                surer_of=self.classifiers.surer_of(a, b, self.settings),
                 length_d=float(cohens_d(n_words[a], n_words[b]))
                 if min(len(n_words[a]), len(n_words[b])) > 1
                 else np.nan,

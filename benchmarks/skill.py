@@ -233,7 +233,8 @@ def judged_foresight(runs: Sequence[Run]) -> Judged:
     """Judge forward simulation of each run as a study of one cell, lengths like with like."""
     ceilings = [run.ceilings for run in runs if run.ceilings is not None]
     ceiling_a, ceiling_b = np.mean(ceilings, axis=0)
-    flags = GroupFacts(ceiling_a=ceiling_a, ceiling_b=ceiling_b).ceiling_flags
+    facts = GroupFacts(ceiling_a=ceiling_a, ceiling_b=ceiling_b)
+    flags = facts.ceiling_flags(is_gap_shown=True)  # over all runs, chance makes none
     if all(np.ptp(run.n_units) == 0 for run in runs):  # strata of one length change no value
         tests = tests_of([run.values["foreseen"] for run in runs])
     else:

@@ -557,7 +557,10 @@ def flags_of(study, row, method):
     if row["metric"] == "forward_simulation":
         ceilings = row["ceiling_a"], row["ceiling_b"]
         flags |= {"no_room"} if min(ceilings) < 0.2 else set()
-        flags |= {"ceilings_differ"} if abs(ceilings[0] - ceilings[1]) >= 0.05 else set()
+        by_training = study.values["ceiling"]
+        is_shown = crossed(*_aligned(study, by_training))["p_mean"] <= ALPHA
+        are_unlike = abs(ceilings[0] - ceilings[1]) >= 0.05
+        flags |= {"ceilings_differ"} if is_shown and are_unlike else set()
     if not row["quantity"].endswith("skill"):
         return flags
     sides = {"a": study.is_first, "b": ~study.is_first}

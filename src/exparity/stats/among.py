@@ -85,11 +85,10 @@ class GroupFacts:
     ceiling_a: float = np.nan
     ceiling_b: float = np.nan
 
-    @property
-    def ceiling_flags(self) -> list[str]:
-        """Flags of ceilings that differ."""
+    def ceiling_flags(self, *, is_gap_shown: bool) -> list[str]:
+        """Return flags of low ceilings, and of ceilings that differ, if a test shows a gap."""
         ceilings = np.array([self.ceiling_a, self.ceiling_b])
         flags = [NO_ROOM] if (ceilings < LEAST_CEILING).any() else []
-        if abs(self.ceiling_a - self.ceiling_b) >= UNLIKE_CEILINGS:
+        if is_gap_shown and abs(self.ceiling_a - self.ceiling_b) >= UNLIKE_CEILINGS:
             flags.append(CEILINGS_DIFFER)
         return flags

@@ -20,7 +20,7 @@ from exparity.quantities.scores import Scores, covariate_of
 from exparity.quantities.trained import TrainedCells, trained_cells
 from exparity.stages.compare._sources import divided
 from exparity.stats.among import AmongRight, GroupFacts
-from exparity.stats.crossed import CrossedTest, crossed_gaps_of_many
+from exparity.stats.crossed import CrossedTest, crossed_gaps, crossed_gaps_of_many
 from exparity.stats.effect import better_group, cohens_d
 from exparity.stats.means import mean_of_finite
 from exparity.stats.omnibus import Omnibus, omnibus_test
@@ -107,7 +107,8 @@ class _Comparison:
                 pair = test.group_a, test.group_b
                 rooms, flags = rooms_of(skills, *pair) if skills else (Rooms(), [])
                 facts = self._facts[pair]
-                flags = [*flags, *facts.ceiling_flags, *self._score_flags, *self._constant(pair)]
+                flags += facts.ceiling_flags(is_gap_shown=pair in self._pairs_of_unlike_ceilings)
+                flags += [*self._score_flags, *self._constant(pair)]
                 test.flags.extend(sorted({*flags}.difference(test.flags)))
                 yield {
                     "method": first.method,
@@ -193,14 +194,28 @@ class _Comparison:
         return [] if varies else ["constant"]
 
     @cached_property
-    def _facts(self) -> dict[tuple[str, str], GroupFacts]:
-        """What every two groups differ in beside the explanations of the method."""
-        laid_ceilings = [
+    def _ceilings(self) -> FloatArray:
+        """(s, n) ceiling of each text in the trainings that know one."""
+        laid = [
             cell.laid(self.trained.places, cell.ceilings)
             for cell in self.trained.informative
             if cell.ceilings is not None
         ]
-        ceilings = np.array(laid_ceilings).reshape(len(laid_ceilings), len(self.trained.places))
+        return np.array(laid).reshape(len(laid), len(self.trained.places))
+
+    @cached_property
+    def _pairs_of_unlike_ceilings(self) -> set[tuple[str, str]]:
+        """Pairs of groups with a gap in ceilings over trainings and texts (Bonferroni)."""
+        if not len(self._ceilings):
+            return set()
+        tests = crossed_gaps([*self._ceilings], self.texts.grouped, self.settings, only="p_mean")
+        alpha = self.settings.alpha / len(tests)
+        return {(test.group_a, test.group_b) for test in tests if test.p_mean <= alpha}
+
+    @cached_property
+    def _facts(self) -> dict[tuple[str, str], GroupFacts]:
+        """What every two groups differ in beside the explanations of the method."""
+        ceilings = self._ceilings
         texts = self.texts
         members = {group: texts.grouped.in_group(group) for group in texts.grouped.order}
         n_words = {group: texts.n_words[mask] for group, mask in members.items()}

@@ -314,8 +314,9 @@ def test_metrics_and_pairs_of_groups_have_the_bits_that_each_has_alone(
             assert repr(test) == repr(alone)
 
 
+@pytest.mark.parametrize("with_covariate", [False, True])
 @given(scores(n_groups=3, seeds=3), scores(n_groups=3, seeds=3))
-def test_mean_gaps_are_those_of_the_whole_test(columns, others):
+def test_mean_gaps_are_those_of_the_whole_test(with_covariate, columns, others):
     """Beside each other are rows that are undefined elsewhere, and rows without any gap."""
     texts = GroupedTexts.of(columns["groups"], columns["order"], columns["pairs"])
     values = columns["values"]
@@ -324,8 +325,9 @@ def test_mean_gaps_are_those_of_the_whole_test(columns, others):
     by_training = np.arange(len(values))[:, None] + np.zeros_like(values)
     rows = np.array([values, missing, more, np.zeros_like(values), by_training])
     pairs = [*itertools.combinations(texts.order, 2)]
-    gaps = mean_gaps(dict.fromkeys(pairs, rows), texts)
-    tests = [crossed_gaps(row, texts, DEFAULTS, only="p_mean") for row in rows]
+    covariate = np.arange(values.shape[1]) % 5.0 if with_covariate else None
+    gaps = mean_gaps(dict.fromkeys(pairs, rows), texts, covariate)
+    tests = [crossed_gaps(row, texts, DEFAULTS, covariate=covariate, only="p_mean") for row in rows]
     expected = [
         of_constant(tests[row][pair]) for pair in range(len(pairs)) for row in range(len(rows))
     ]

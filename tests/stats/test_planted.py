@@ -46,6 +46,18 @@ def test_a_whole_group_at_random_is_the_gap_to_random_explanations():
     assert gaps[0].p == pytest.approx(expected.p_mean)
 
 
+def test_what_scores_depend_on_is_compared_like_with_like():
+    """Without texts alike, methods are not tested either, so that nothing would be found."""
+    good, random = scores()
+    units = np.tile(np.arange(8.0), 20)
+    (of_a, of_b) = gaps_of(good + 0.05 * units, random, TEXTS, shares=(0.3,), covariate=units)
+    assert max(of_a.p, of_b.p) < 0.001
+    longer = units + 10 * (np.arange(160) >= 80)
+    for gap in gaps_of(good, random, TEXTS, shares=(0.3,), covariate=longer):
+        assert np.isnan([gap.p, gap.control_p]).all()
+        assert gap.mean_a == pytest.approx(0.8, abs=0.02)
+
+
 def test_a_gap_of_the_control_hides_a_worsening_of_the_better_group():
     """What favours the worsened group all the same is not found, however small its p-value."""
     gaps = gaps_of(*scores(0.8, 0.3), TEXTS, shares=(0.1,), draws=5)

@@ -552,7 +552,11 @@ class MeanGaps(NamedTuple):
     p_mean: FloatArray
 
 
-def mean_gaps(values: Mapping[tuple[str, str], FloatArray], texts: GroupedTexts) -> MeanGaps:
+def mean_gaps(
+    values: Mapping[tuple[str, str], FloatArray],
+    texts: GroupedTexts,
+    covariate: FloatArray | None = None,
+) -> MeanGaps:
     """Test nothing but the mean gaps between two groups, each as :func:`with_tests` does.
 
     A gap has no object of its own, which takes longer to make than its test.
@@ -560,6 +564,7 @@ def mean_gaps(values: Mapping[tuple[str, str], FloatArray], texts: GroupedTexts)
     Args:
         values: (r, s, n) values of the texts, by pair of groups.
         texts: groups and matched sets of the n texts.
+        covariate: (n,) what else scores depend on; groups are then compared like with like.
 
     Returns:
         The gaps of each pair by its rows.
@@ -573,10 +578,13 @@ def mean_gaps(values: Mapping[tuple[str, str], FloatArray], texts: GroupedTexts)
         d=p_mean.copy(),
         p_mean=p_mean,
     )
-    for alike in grouped(_compared(values, texts, None), attrgetter("kind")).values():
+    for alike in grouped(_compared(values, texts, covariate), attrgetter("kind")).values():
         if alike[0].n_seeds:
             for column, some in zip(tests, _tested_means(_gaps_of(alike)), strict=True):
                 column[_places_of(alike)] = some
+        few_alike = [part for part in alike if part.share < LEAST_SHARE]
+        places = [place for place in _places_of(few_alike) if tests.d[place]]
+        p_mean[places] = np.nan
     return tests
 
 

@@ -40,7 +40,8 @@ class PlantedGap:
         control_p: ``p_mean`` of the gap between these; small if they differ already.
         d: median d over the draws of what is replaced, first minus second group.
         p: p-value of the mean gap that four of five draws have at most, 1 for a draw that favours
-            the worsened group. The worsening is found at a level from this p on.
+            the worsened group; NaN where the groups cannot be compared. The worsening is found at
+            a level from this p on.
     """
 
     group_a: str
@@ -59,6 +60,7 @@ def planted_gaps(
     spoilt_scores: SpoiltScores,
     texts: GroupedTexts,
     *,
+    covariate: FloatArray | None = None,
     shares: Sequence[float] = SHARES,
     draws: int = DRAWS,
 ) -> list[PlantedGap]:
@@ -70,12 +72,13 @@ def planted_gaps(
     Args:
         spoilt_scores: scores where some explanations are random.
         texts: groups and matched sets of the n texts.
+        covariate: (n,) what else scores depend on; groups are then compared like with like.
         shares: shares of a group's explanations that become random.
         draws: ways to choose them.
     """
     pairs = [*combinations(texts.order, 2)]
     good = spoilt_scores(np.zeros((1, len(texts)), dtype=bool))
-    control = _tested(dict.fromkeys(pairs, good), texts)
+    control = _tested(dict.fromkeys(pairs, good), texts, covariate)
     spoilt = np.array([_spoilt(texts, share, draw) for share in shares for draw in range(draws)])
     n_tests = 2 * len(pairs) * len(good)
     n_scores = 2 * (len(texts.order) - 1) * good.size
@@ -84,7 +87,7 @@ def planted_gaps(
         scores = spoilt_scores(spoilt[batch])
         worse = {name: np.where(texts.in_group(name), scores, good) for name in texts.order}
         rows = {pair: np.concatenate([worse[name] for name in pair], axis=1) for pair in pairs}
-        tests.append(_tested(rows, texts))
+        tests.append(_tested(rows, texts, covariate))
     d = _by_draw([gaps.d for gaps in tests], len(shares))
     p_mean = _by_draw([gaps.p_mean for gaps in tests], len(shares))
     favours_other = np.sign(d) == np.array([-1, 1])[:, None, None]
@@ -114,10 +117,14 @@ def _by_draw(batches_of_tests: Sequence[FloatArray], n_shares: int) -> FloatArra
     return np.concatenate(by_group, axis=-1).reshape(n_pairs, 2, n_shares, -1)
 
 
-def _tested(scores: Mapping[tuple[str, str], FloatArray], texts: GroupedTexts) -> MeanGaps:
+def _tested(
+    scores: Mapping[tuple[str, str], FloatArray],
+    texts: GroupedTexts,
+    covariate: FloatArray | None,
+) -> MeanGaps:
     """Test gaps on all scales by (c, r, s, n) scores of each pair of groups: (pairs, r) tests."""
     rows = {pair: part.reshape(-1, *part.shape[2:]) for pair, part in scores.items()}
-    gaps = mean_gaps(rows, texts)
+    gaps = mean_gaps(rows, texts, covariate)
     first, *_ = scores.values()
     by_scale = len(scores), len(first), -1
     d = gaps.d.reshape(by_scale)

@@ -124,7 +124,9 @@ def _foresight_rows(foresight: Sequence[Path], left_out: Collection[int]) -> Ite
         trainings = controls_of_seeds.values()
         good = np.array([laid(controls.good, controls.places, size) for controls in trainings])
         random = np.array([laid(controls.random, controls.places, size) for controls in trainings])
-        for gap in planted_gaps(partial(_spoilt_scores, good, random), texts):
+        laid_units = [laid(controls.n_units, controls.places, size) for controls in trainings]
+        n_units = np.fmax.reduce(laid_units)  # as the scores of methods are compared
+        for gap in planted_gaps(partial(_spoilt_scores, good, random), texts, covariate=n_units):
             yield {"witness": FORESIGHT, **design._asdict(), **asdict(gap)}
 
 
@@ -134,9 +136,10 @@ def _spoilt_scores(good: FloatArray, random: FloatArray, spoilt: BoolArray) -> F
 
 
 class _Controls(NamedTuple):
-    """(n,) places of the texts of a training, and scores of good and of random explanations."""
+    """(n,) places of the texts of a training, their units, and scores of both explanations."""
 
     places: IntArray
+    n_units: FloatArray
     good: FloatArray
     random: FloatArray
 
@@ -148,7 +151,8 @@ def _controls_of(rows: Sequence[ForesightRow], places: IntArray, seed: int) -> _
         rng = generator(seed, "positive_control", row.example_id, *map(str, row.design))
         scores.append(control_scores(row.foresight, rng))
     good, random = np.array(scores).T
-    return _Controls(places, good, random)
+    n_units = np.array([row.n_units for row in rows], dtype=np.float64)
+    return _Controls(places, n_units, good, random)
 
 
 def control_scores(foresight: Foresight, rng: np.random.Generator) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -104,13 +105,15 @@ def _least(planted: Sequence[_Planted], level: float) -> list[tuple[str, float |
     least = []
     for group, worsenings in grouped(planted, attrgetter("worse_group")).items():
         by_share = grouped(worsenings, attrgetter("share"))
-        detected = [
-            share
-            for share in SHARES
-            if all(gap.p <= level for gap in by_share.get(share, worsenings))
-        ]
+        detected = [share for share in SHARES if _is_found(by_share.get(share, worsenings), level)]
         least.append((group, min(detected, default=None)))
     return least
+
+
+def _is_found(planted: Sequence[_Planted], level: float) -> bool:
+    """Return whether a worsening is found against every group that can be compared with it."""
+    tested = [gap for gap in planted if not math.isnan(gap.p)]
+    return bool(tested) and all(gap.p <= level for gap in tested)
 
 
 def _sentence(least: Sequence[tuple[str, float | None]]) -> str:

@@ -6,7 +6,7 @@ import pytest
 from made_up import verdict_row
 
 from exparity.report.terminal import verdicts_of
-from exparity.report.verdicts import ceiling_line, certainty, notes_of, right_line
+from exparity.report.verdicts import ceiling_line, certainty, notes_of, nothing_found, right_line
 
 
 def foreseen(verdict="different", right="different", **changes):
@@ -35,6 +35,16 @@ def test_the_verdict_among_rightly_predicted_texts_has_their_shares(right, words
     start = "Among the texts that are predicted rightly (98.0 % of a and 46.0 % of b): "
     assert right_line(foreseen(right=right)) == start + words
     assert right_line(foreseen(share_right_a=math.nan)) == ""
+
+
+def test_gaps_that_are_not_found_are_those_of_the_metric_that_comes_first():
+    facts = {"quantity": "score", "metric_kind": "simulatability"}
+    facts |= {"minimal_detectable_effect_corrected": 0.61}
+    text = nothing_found([foreseen("undecided", **facts)], one_training=False)
+    assert "no gap between groups by forward simulation is shown. That" in text
+    assert text.endswith("half of the comparisons would have shown a mean gap of 0.61.")
+    other = foreseen("undecided", metric="gini", metric_kind="complexity")
+    assert "by forward simulation" not in nothing_found([other], one_training=False)
 
 
 def test_shares_and_length_are_beside_certainty():

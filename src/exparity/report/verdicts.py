@@ -382,8 +382,11 @@ def nothing_found(rows: Sequence[VerdictRow], *, one_training: bool) -> str:
         return f"Every comparison that was tested is {labels_of('good')}."
     controlled = all(row.quantity in CONTROLLED for row in rows)
     than = "larger than what random explanations show" if controlled else "shown"
-    sentence = f"After correction for the number of comparisons, no gap between groups is {than}. "
-    sentence += "That does not show that there is none"
+    by = " by forward simulation" if all(row.foresees for row in rows) else ""
+    sentence = (
+        f"After correction for the number of comparisons, no gap between groups{by} is {than}"
+    )
+    sentence += ". That does not show that there is none"
     least = detectable(rows)
     if least == least:
         gap = "gap" if one_training else "mean gap"

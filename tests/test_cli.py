@@ -257,6 +257,17 @@ def test_a_submission_s_process_ends_with_a_training_on_a_gpu(command, uses_gpu,
     assert said_after(command, "run_and_stay", uses_gpu) == said
 
 
+def test_a_process_that_stays_says_each_job_s_warnings():
+    code = (
+        "import sys, warnings; from exparity import cli\n"
+        "def main():\n    warnings.warn('converges not'); return 0\n"
+        "cli.main = main; sys.argv = ['exparity', 'list']\n"
+        "for _ in range(2):\n    cli.run_and_stay(lambda: None)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.count("converges not") == 2
+
+
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
 @pytest.mark.parametrize("line", ["list metrics", "--help", "show --help"])
 def test_a_terminal_of_another_encoding_shows_every_command(line, encoding):

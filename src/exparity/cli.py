@@ -12,6 +12,7 @@ import os
 import re
 import sys
 import time
+import warnings
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -64,7 +65,7 @@ COMMANDS = {command.name: command for group in _GROUPS.values() for command in g
 
 
 def known_commands() -> dict[str, Command]:
-    """Return all commands, those of analyses too, which are imported for it."""
+    """Return all commands, and import every analysis, which may be one."""
     from exparity.artefacts.analyses import ANALYSES
 
     commands = dict(COMMANDS)
@@ -97,8 +98,8 @@ def _command(name: str, arguments: Sequence[str]) -> Command:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command, and return its exit code.
 
-    It is 0, 2 on bad input, 3 where a report lacks a part, 1 on another known failure, and 143
-    after a TERM.
+    It is 0; 1 on a known failure; 2 on bad input; 3 where a report lacks a part; 130 after Ctrl-C;
+    and 143 after SIGTERM, of commands that keep parts. Others end by that signal itself.
     """
     if hasattr(sys.stdout, "reconfigure"):  # a terminal of old lacks letters, and shows numbers
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -178,6 +179,8 @@ def run_and_stay(at_end: Callable[[], object]) -> int:
     keep_model()
     begin_usage()
     gc.set_threshold(100_000, 50, 100)
+    with warnings.catch_warnings():
+        pass  # Python forgets which warnings it has shown, to an earlier job
     code = main()
     logging.shutdown()
     if sys.argv[1] == "finetune" and has_gpu_context():

@@ -442,3 +442,14 @@ class TestDatasets:
     def test_what_is_no_dataset_is_refused(self, checkpoint, texts, options, words):
         with pytest.raises(InputError, match=words):
             Benchmark(checkpoint, texts, **options)
+
+
+def test_a_page_names_the_function_that_is_explained(tmp_path):
+    def sure(texts):
+        return [[0.2, 0.8] if "warm" in text else [0.6, 0.4] for text in texts]
+
+    classifier = exparity.load_classifier(sure, classes=["negative", "positive"])
+    made = exparity.benchmark(classifier, "a warm film", methods=["occlusion"])
+    made.save(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Explanations of the function test_a_page_names" in page

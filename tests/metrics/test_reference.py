@@ -70,6 +70,17 @@ def test_special_tokens_share_the_norm_but_are_not_scored():
 # Removal curve
 
 
+def test_steps_of_the_same_tokens_count_once_in_any_order():
+    scores = np.arange(1.0, 11.0)
+    steps = [
+        Steps("fraction", thresholds, False) for thresholds in ((0.1, 0.5, 0.5), (0.5, 0.1, 0.5))
+    ]
+    sizes = [
+        [int(s.sum()) for s in top_sets(scores, np.ones(10, dtype=bool), one)] for one in steps
+    ]
+    assert sizes == [[1, 5], [5, 1]]
+
+
 @given(
     st.lists(st.sampled_from([-0.4, -0.1, 0.0, 0.05, 0.1, 0.3, 0.6]), min_size=1, max_size=30),
     st.sampled_from(["fraction", "threshold"]),

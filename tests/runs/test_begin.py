@@ -113,6 +113,17 @@ def test_a_job_says_whether_models_can_be_built(heads, is_built, monkeypatch):
     assert begin._is_buildable_in_a_job({"tiny": spec.all_values}) == is_built
 
 
+def test_without_a_script_or_room_for_them_models_are_built_here(tmp_path, monkeypatch):
+    monkeypatch.setattr(begin.sys, "executable", "/nowhere/python3")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert not begin._is_buildable_in_a_job({})
+    script = tmp_path / "exparity"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    assert begin._is_buildable_in_a_job({})
+    assert not begin._is_buildable_in_a_job({"many": "x" * 200_000})
+
+
 @pytest.mark.parametrize("checks_first", [True, False])
 def test_a_process_that_asks_for_a_plan_alone_checks_nothing_again(checks_first, monkeypatch):
     checked = []

@@ -33,8 +33,8 @@ def wrong_shares(calibration, name, cells, runs):
 
 
 def held_to(shares, most):
-    error = 3 * max(shares.std(), np.sqrt(most * (1 - most))) / np.sqrt(len(shares))
-    assert shares.mean() <= most + error
+    most_spread = np.sqrt(most * (1 - most))  # of shares in [0, 1] with such a mean
+    assert shares.mean() <= most + 3 * most_spread / np.sqrt(len(shares))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import os
 import resource
 import signal
 import sys
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -44,6 +45,17 @@ def test_code_of_the_users_own_is_loaded_anew(tmp_path):
     plugin.write_text("SAYS = 1\n")
     first, *_ = worker_that_did("load", str(plugin))
     assert worker_that_did("load", str(plugin))[0] != first
+
+
+def test_a_name_that_begins_as_a_package_is_none(monkeypatch):
+    from exparity.warm import server
+
+    before = {*sys.modules}
+    package = os.path.dirname(server.exparity.__file__)
+    for folder, is_own in ((package, False), (f"{package}_plugins", True)):
+        module = SimpleNamespace(__file__=os.path.join(folder, "mine.py"))
+        monkeypatch.setitem(sys.modules, "mine", module)
+        assert server._has_own_code(before | {*sys.modules} - {"mine"}) == is_own
 
 
 def test_what_a_worker_has_tried_others_know(tmp_path):

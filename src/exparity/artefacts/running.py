@@ -72,11 +72,11 @@ def writes_result(*artefacts: str) -> Callable[[Callable[..., Any]], Callable[..
         run.further = artefacts[1:]  # type: ignore[attr-defined]
         run.__annotations__ |= {**dict.fromkeys(outputs, Output), "return": None}
         lines = [
-            f"        {name}: the {artefact} artefact to write.\n"
-            for name, artefact in outputs.items()
+            f"    {name}: the {artefact} artefact to write.\n" for name, artefact in outputs.items()
         ]
         explained = "".join(["Args:\n", *lines])
-        run.__doc__ = (function.__doc__ or "").replace("Args:\n", explained, 1)
+        # From Python 3.13 on, docstrings have lost their indentation by now.
+        run.__doc__ = inspect.cleandoc(function.__doc__ or "").replace("Args:\n", explained, 1)
         return run
 
     return decorate

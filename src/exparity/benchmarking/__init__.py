@@ -22,6 +22,7 @@ from exparity.core.formats import in_sentence, joined
 from exparity.core.grouping import grouped
 from exparity.core.registry import Entry, Registry, load_plugin
 from exparity.core.settings import DEFAULTS
+from exparity.engine.black_box import BlackBox
 from exparity.engine.encoding import as_list
 from exparity.explanations import Explanation, shaded_words
 from exparity.explanations.markup import notebook_html, number_text, template_html
@@ -450,6 +451,8 @@ class Benchmark:
     @property
     def _model_name(self) -> str:
         """Name of the checkpoint, or of what else is explained."""
+        if isinstance(self.classifier, BlackBox):  # which has no model
+            return f"the function {self.classifier.name}"
         config = getattr(getattr(self.classifier, "model", None), "config", None)
         path = Path(str(getattr(config, "name_or_path", "") or ""))
         if path.name.isdecimal():  # a training of the workflow, models/DATASET/MODEL/SEED

@@ -125,6 +125,11 @@ class BlackBox(Classifier):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     @property
+    def name(self) -> str:
+        """Name of the function."""
+        return str(getattr(self._predict, "__qualname__", type(self._predict).__name__))
+
+    @property
     def lock(self) -> RLock:
         """A lock of its own: a function may ask a model, also in threads of its own."""
         return _LOCKS.setdefault(self, RLock())

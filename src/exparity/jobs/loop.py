@@ -157,7 +157,7 @@ def work_shared(classifier: Classifier, texts: str) -> dict[object, object]:
 
     Args:
         classifier: what is explained.
-        texts: what tells the texts and their classes from any others.
+        texts: fingerprint of the data, the ids of the texts and their classes.
     """
     if _kept is None or classifier.loaded_from not in _kept:
         return {}

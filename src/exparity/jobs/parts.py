@@ -68,7 +68,7 @@ class Job:
     checkpoint: Path | None  # of the classifier, if it is run
     sources: Sequence[Path]  # implementing modules
     passes: int  # of the model per example, roughly
-    load: Callable[[], Any] | None  # the model; work without one is over before saving pays
+    load: Callable[[], Any] | None  # loads the model; None without one, where no parts are kept
     doing: str  # what the progress says
     facts: Mapping[str, object]  # of the artefact, unless the parts say otherwise
     is_one_part: bool = False  # the rows of a text depend on the other texts

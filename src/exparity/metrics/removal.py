@@ -42,18 +42,18 @@ def top_sets(scores: FloatArray, content_mask: BoolArray, steps: Steps) -> list[
     ranked = descending(scores, content_mask)
     positive = int((scores[ranked] > 0).sum()) if steps.only_positive else len(ranked)
     sets: list[BoolArray] = []
-    previous = 0
+    sizes = {0}
     for threshold in steps.thresholds:
         if steps.based_on == "fraction":
             # The nudge keeps 0.3 · 10 from becoming 2.
             size = min(int(threshold * len(ranked) + 1e-9), positive)
         else:
             size = min(int((scores[ranked] > threshold).sum()), positive)
-        if steps.average_over == "all" or (size and size != previous):
+        if steps.average_over == "all" or size not in sizes:
             is_taken = np.zeros(len(scores), dtype=bool)
             is_taken[ranked[:size]] = True
             sets.append(is_taken)
-            previous = size
+            sizes.add(size)
     return sets
 
 

@@ -2,9 +2,9 @@
 
 Snakemake calls the ``onstart`` of the main file alone, and that only after it has planned. It asks
 the rules for their inputs before it looks at any file, of a module too, and for the parameters of a
-job when that is about to start. The workflow calls :func:`before_plan` with the first of the ones,
-and :func:`before_jobs` with the first of the others. All of Snakemake's attributes that are used
-here are public, though few of them are documented.
+job when that is about to start. The first function for inputs that it calls also calls
+:func:`before_plan`, and the first one for parameters :func:`before_jobs`. All of Snakemake's
+attributes that are used here are public, though few of them are documented.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import atexit
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -118,14 +119,21 @@ def _check(experiment: Experiment, *, has_server: bool) -> None:
 
 def _is_buildable_in_a_job(models: Models) -> bool:
     """Return whether a job, which the server forks, builds models: this process needs no torch."""
-    command = [str(Path(sys.executable).with_name("exparity")), "check-models", "--options"]
-    done = subprocess.run(
-        [*command, json.dumps({"models": models})],
-        env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    # The script lies elsewhere than Python where pip has installed it for one user.
+    folders = str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)
+    script = shutil.which("exparity", path=os.pathsep.join(folders))
+    if script is None:
+        return False
+    try:
+        done = subprocess.run(
+            [script, "check-models", "--options", json.dumps({"models": models})],
+            env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError:  # Linux takes 128 kB in one argument
+        return False
     return done.returncode == 0
 
 

@@ -135,7 +135,8 @@ def _waits_for(jobs: set[psutil.Process]) -> str:
 def _say(line: str) -> None:
     """Print a line, unless nobody takes it; the main thread may hold the lock of ``sys.stderr``."""
     if select.select((), (2,), (), 1)[1]:
-        os.write(2, f"{line}\n".encode())
+        with suppress(OSError):  # who has read it is gone
+            os.write(2, f"{line}\n".encode())
 
 
 _ending: _Ending | None = None

@@ -34,14 +34,15 @@ class Standardised(NamedTuple):
     shares: tuple[float, ...]
 
 
-def common_quantiles(covariate: FloatArray, codes: IntArray, count: int = STRATA) -> IntArray:
+def common_quantiles(covariate: FloatArray, codes: IntArray) -> IntArray:
     """Number texts by quantile of a covariate, over all groups where these overlap.
+
+    There are :data:`STRATA` at most, and fewer where they would have less than twice :data:`FEWEST`
+    texts of a group on average. Equal values are never divided.
 
     Args:
         covariate: (n,) what may differ between the groups, NaN where undefined.
         codes: (n,) number of each text's group, from 0.
-        count: strata at most; fewer where they would have less than twice :data:`FEWEST` texts of a
-            group on average. Equal values are never divided.
 
     Returns:
         (n,) numbers from 0; :data:`NO_STRATUM` where undefined, or beyond the smallest or largest
@@ -57,8 +58,8 @@ def common_quantiles(covariate: FloatArray, codes: IntArray, count: int = STRATA
     shared = (covariate >= low) & (covariate <= high)
     if shared.any():
         smaller = int(np.bincount(codes[shared], minlength=n_groups).min())
-        count = min(count, max(1, smaller // (2 * FEWEST)))
-        levels = np.arange(1, count) / count
+        n_strata = min(STRATA, max(1, smaller // (2 * FEWEST)))
+        levels = np.arange(1, n_strata) / n_strata
         edges = np.unique(np.quantile(covariate[shared], levels, method="inverted_cdf"))
         strata[shared] = np.searchsorted(edges, covariate[shared], "left")
     return strata

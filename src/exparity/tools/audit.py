@@ -9,7 +9,9 @@ import re
 import shlex
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -31,6 +33,7 @@ from exparity.costs.planned import PlannedExamples
 from exparity.data import dropped_rows, load_with_facts
 from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
+from exparity.jobs.stop import stoppable
 from exparity.models.families import FAMILIES
 from exparity.models.heads import LABEL_WORDS, head_of, new_head
 from exparity.report.context import Context
@@ -568,8 +571,13 @@ def _number(text: str) -> int:
 
 
 def _logged(command: Sequence[str], file: TextIO) -> int:
-    """Run a command with its output in a file, tell progress, and return its exit status."""
+    """Run a command with its output in a file, tell progress, and return its exit status.
+
+    A TERM of this process, and Ctrl-C, end the command in order.
+    """
+    is_main = threading.current_thread() is threading.main_thread()  # which alone gets signals
     with (
+        stoppable() if is_main else nullcontext(),
         Progress(None, "running", "jobs") as progress,
         subprocess.Popen(
             command,
@@ -591,5 +599,6 @@ def _logged(command: Sequence[str], file: TextIO) -> int:
                     print(visible(line.rstrip()), file=sys.stderr)
         except BaseException:
             process.terminate()
+            file.writelines(process.stdout or ())  # until its jobs have saved what is finished
             raise
     return process.returncode

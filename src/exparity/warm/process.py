@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from exparity.warm.messages import Message
 
-# Libraries look at these when they are used, if ever.
+# Libraries read these when they are called, if ever, and not when they are imported.
 # The last one is set by torch, also in a run that imports it after its server was started.
 _READ_LATE = {
     *("_", "SHLVL", "PWD", "OLDPWD", "TMP", "TMPDIR", "TEMP", "TEMPDIR", "COLUMNS", "LINES"),

@@ -7,8 +7,10 @@ import gc
 import os
 import select
 import signal
+import site
 import socket
 import sys
+import sysconfig
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -263,11 +265,21 @@ def _tell(refusal: str) -> None:
 
 def _has_own_code(modules_before: set[str]) -> bool:
     """Return whether this process has imported more than installed packages."""
-    places = (str(Path(exparity.__file__).parent), sys.prefix, sys.base_prefix)
     files = (
         getattr(sys.modules[name], "__file__", None) for name in sys.modules.keys() - modules_before
     )
+    places = _places_of_packages()
     return any(file and not file.startswith(places) for file in files)
+
+
+@cache
+def _places_of_packages() -> tuple[str, ...]:
+    """Return the beginnings of the paths of all installed modules."""
+    package = str(Path(exparity.__file__).parent)
+    paths = sysconfig.get_paths()
+    standard = (paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    others = (*site.getsitepackages(), site.getusersitepackages())
+    return tuple(f"{place}{os.sep}" for place in (package, *standard, *others))
 
 
 def _imported_since(before: set[str]) -> list[str]:

@@ -97,7 +97,11 @@ class DividedGap:
         dataset = study.display("dataset", row.dataset)
         model = f" and {row.model}" if study.has_several_models else ""
         size = self._written(self.size)
-        gap = f"{metric} is {size} higher for {higher} texts with {method} on {dataset}"
+        texts = f"for {higher} texts"
+        if len(study.declared(row.dataset).groups) > 2:
+            lower = row.group_b if higher == row.group_a else row.group_a
+            texts = f"for {higher} than for {lower} texts"
+        gap = f"{metric} is {size} higher {texts} with {method} on {dataset}"
         return f"{gap}{model}. {self._of_chance}{self._of_the_rest(higher)}."
 
     @property

@@ -66,7 +66,7 @@ def _no_gap(standing: Sequence[VerdictRow], what: str) -> str:
 
 def _words(study: Study, largest: VerdictRow | None) -> str:
     if largest is None:
-        return "No gap was found, and so no cause."
+        return "No gap is shown, and so no cause is looked for."
     texts = study.read_records(TextRow, "data", dataset=largest.dataset)
     explanations = study.read_records(
         ExplanationRow,
@@ -115,7 +115,7 @@ def _shares_by_group(
 
 def _in_plain_numbers(largest: VerdictRow | None) -> str:
     if largest is None:
-        return "No gap was found, and so no size."
+        return "No gap is shown, and so no size is told."
     if largest.quantity == "skill":
         return f"{skills_of(largest)} (d = {signed(largest.d)})."
     better = largest.better_group

@@ -441,12 +441,15 @@ def foreseen(tmp_path_factory):
     folder = make_study(tmp_path_factory.mktemp("foreseen"), settings, pairs=12)
 
     def planted(*found):
-        """The study in whose groups worsenings from these shares on are found; None: not any."""
+        """The study in whose groups worsenings from these shares on are found.
+
+        None of not any, NaN where the groups cannot be compared.
+        """
         rows = [
             {
                 "witness": "forward_simulation",
                 **vars(PlantedGap(*GROUPS, worse, share)), **Design("word")._asdict(),
-                "p": 0.0 if least is not None and share >= least else 1.0,
+                "p": math.nan if least != least else float(least is None or share < least),
             }
             for worse, least in zip(GROUPS, found, strict=True)
             for share in SHARES
@@ -470,6 +473,12 @@ def test_what_would_not_have_been_found_is_said_there_too(foreseen):
         f"Not even a worsening of 50 % planted in the explanations of {GROUPS[0]} texts would have "
         f"been found; one of 50 % in those of {GROUPS[1]} texts would have been."
     )
+
+
+def test_nothing_is_found_in_groups_that_cannot_be_compared(foreseen):
+    text = answers_of(foreseen(math.nan, 0.3))[GAPS].text
+    assert f"Not even a worsening of 50 % planted in the explanations of {GROUPS[0]} texts" in text
+    assert "Not even" in answers_of(foreseen(math.nan, math.nan))[GAPS].text
 
 
 def test_where_nothing_was_planted_nothing_is_said_of_it(study):

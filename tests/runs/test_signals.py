@@ -44,3 +44,13 @@ def test_a_signal_ends_a_snakemake_at_any_moment(moment, number):
     assert run.returncode == 128 + number
     (line,) = run.stderr.splitlines()
     assert line.startswith("exparity: stopped; ")
+
+
+def test_it_ends_where_nobody_reads_what_it_says():
+    script = f"{BEGIN}{LOCK_IS_HELD}\nimport time\ntime.sleep(600)"
+    with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE) as run:
+        run.stderr.close()
+        try:
+            assert run.wait(60) == 128 + signal.SIGTERM
+        finally:
+            run.kill()

@@ -1,9 +1,11 @@
 """exparity audit: what it checks before any job, the config that it writes, and a whole run."""
 
 import csv
+import io
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +23,7 @@ import exparity
 from exparity.config.experiment import Experiment
 from exparity.config.tasks import outdated
 from exparity.core.errors import ExparityError, InputError
+from exparity.jobs.stop import Stopped
 from exparity.resources import workflow_file
 from exparity.tools import audit as module
 from exparity.tools.audit import audit
@@ -372,6 +375,30 @@ class TestFunctions:
         with pytest.raises(InputError, match=message):
             audit(**{**asked, **changes})
         assert not runs
+
+
+def test_a_term_lets_the_run_end_in_order():
+    run = (
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit('jobs are saved'))\n"
+        "print('begins', flush=True)\n"
+        "while True:\n    time.sleep(0.1)\n"
+    )
+
+    class Log(io.StringIO):
+        def write(self, line):
+            if "begins" in line:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return super().write(line)
+
+    log = Log()
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(Stopped):
+            module._logged([sys.executable, "-c", run], log)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert log.getvalue() == "jobs are saved\n"
 
 
 def test_no_two_tables_or_models_share_a_folder(runs, asked):

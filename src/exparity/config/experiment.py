@@ -117,13 +117,11 @@ class Experiment(ResolvedConfig):
         the job, and so comes before them.
         """
         engine = self.config.engine
-        programs = str(Path(sys.executable).parent)
-        others = os.environ.get("PATH", os.defpath).split(os.pathsep)
         # Compute nodes often have no network, and jobs would wait minutes to find that out.
         by_itself = "SLURM_JOB_ID" not in os.environ
         may_download = by_itself if self.config.download == "auto" else self.config.download
         return {
-            "PATH": os.pathsep.join([programs, *(path for path in others if path != programs)]),
+            "PATH": search_path(),
             "EXPARITY_DATA_DIR": self.config.data_dir,
             "EXPARITY_DOWNLOAD": "1" if may_download else "0",
             **({} if may_download else {"HF_HUB_OFFLINE": "1"}),
@@ -386,3 +384,13 @@ def _reads_explanations(facts: AnalysisFacts) -> bool:
 def _of_cell(targets: Iterable[_Target], named: Sequence[str | int]) -> list[_Target]:
     """Return the targets that agree with the dataset, or dataset and model, of a cell."""
     return [target for target in targets if all(map(eq, target, named))]
+
+
+def search_path() -> str:
+    """Return where jobs look for programs: beside this Python first, then where this process does.
+
+    pip puts the command exparity elsewhere if it installs for one user.
+    """
+    programs = str(Path(sys.executable).parent)
+    others = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join([programs, *(path for path in others if path != programs)])

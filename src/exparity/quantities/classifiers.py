@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pyarrow as pa
 from exparity.artefacts.ids import Ids
 from exparity.core.settings import Statistics
 from exparity.quantities.inputs import Lookup, read_all
-from exparity.stats.crossed import PROMPT, TRAINING, crossed_gaps
+from exparity.stats.crossed import PROMPT, TRAINING, p_by_pair
 from exparity.stats.effect import cohens_d
 from exparity.stats.model_bias import is_collapsed
 from exparity.stats.samples import GroupedTexts
@@ -104,13 +105,7 @@ class Classifiers:
 
     def certainty_d(self, group_a: str, group_b: str) -> float:
         """Return d of the probability of the true class, mean over the informative trainings."""
-        if not {group_a, group_b} <= {*self.texts.order} or not len(self._certainty):
-            return np.nan
-        in_a = self.texts.in_group(group_a)
-        in_b = self.texts.in_group(group_b)
-        if min(in_a.sum(), in_b.sum()) < 2:
-            return np.nan
-        return float(np.mean([cohens_d(row[in_a], row[in_b]) for row in self._certainty]))
+        return self._certainty_d.get((group_a, group_b), np.nan)
 
     def surer_of(self, group_a: str, group_b: str, settings: Statistics) -> str:
         """Return the group whose true class they are surer of; empty where this is not shown.
@@ -120,8 +115,7 @@ class Classifiers:
         """
         d = self.certainty_d(group_a, group_b)
         p = self._certainty_p.get(frozenset((group_a, group_b)), np.nan)
-        is_shown = p * len(self._certainty_p) <= settings.alpha
-        if not (is_shown and abs(d) >= settings.threshold):
+        if not (p <= settings.alpha and abs(d) >= settings.threshold):
             return ""
         return group_a if d > 0 else group_b
 
@@ -134,12 +128,24 @@ class Classifiers:
         )
 
     @cached_property
-    def _certainty_p(self) -> Mapping[frozenset[str], float]:
-        """p-value of "they are as sure of both groups", by two groups."""
+    def _certainty_d(self) -> Mapping[tuple[str, str], float]:
+        """D by two groups in either order, where both have two texts; every cell asks for it."""
         if not len(self._certainty):
             return {}
-        tests = crossed_gaps([*self._certainty], self.texts, Statistics(), only="p_mean")
-        return {frozenset((test.group_a, test.group_b)): test.p_mean for test in tests}
+        members = {group: self.texts.in_group(group) for group in self.texts.order}
+        parts = {
+            group: np.ascontiguousarray(self._certainty[:, is_member])  # sums as of each row alone
+            for group, is_member in members.items()
+            if is_member.sum() > 1
+        }
+        return {
+            (a, b): float(np.mean(cohens_d(parts[a], parts[b]))) for a, b in permutations(parts, 2)
+        }
+
+    @cached_property
+    def _certainty_p(self) -> Mapping[frozenset[str], float]:
+        """p-value of "they are as sure of both groups", by two groups."""
+        return p_by_pair(self._certainty, self.texts)
 
     @property
     def _informative(self) -> list[Classifier]:
@@ -163,7 +169,8 @@ def read_classifiers(predictions: Sequence[Path], ids: Ids) -> Classifiers:
             run = PROMPT
     groups = texts.column("group").to_pylist()
     order = sorted({*groups} - {None})
-    codes = np.array([-1 if group is None else order.index(group) for group in groups])
+    code_of = {group: code for code, group in enumerate(order)}
+    codes = np.array([code_of.get(group, -1) for group in groups])
     return Classifiers(
         Lookup("--predictions", "file of seed", by_seed.items()),
         run,

@@ -89,7 +89,7 @@ def favoured_group(row: VerdictRow) -> str | None:
 
 def other_group(row: VerdictRow) -> str:
     """Return the group that a gap does not favour."""
-    return row.group_b if favoured_group(row) == row.group_a else row.group_a
+    return row.other_than(favoured_group(row))
 
 
 def ceilings_of(row: VerdictRow) -> dict[str, float]:

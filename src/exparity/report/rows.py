@@ -79,6 +79,10 @@ class VerdictRow(AmongRight, GroupFacts, GapSources, Rooms, ScaleTests, Omnibus,
         """The first and the second group."""
         return self.group_a, self.group_b
 
+    def other_than(self, group: str | None) -> str:
+        """Return the first group, or the second in place of the first."""
+        return self.group_b if group == self.group_a else self.group_a
+
     @property
     def is_random(self) -> bool:
         """Whether it is of random explanations themselves."""

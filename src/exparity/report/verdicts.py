@@ -139,7 +139,7 @@ def only_certainty(cell: JudgedCell) -> str:
         return ""
     # Without a d of ranks, no falls are counted.
     if skill.surer_of and math.isfinite(skill.d_ranks):
-        less = skill.group_b if skill.surer_of == skill.group_a else skill.group_a
+        less = skill.other_than(skill.surer_of)
         return (
             f"The classifier is less sure of {less}; this shows no difference of the explanations."
         )

@@ -22,7 +22,7 @@ from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.ids import Ids
-from exparity.config.experiment import Experiment
+from exparity.config.experiment import Experiment, search_path
 from exparity.config.start import Models, check_before_jobs
 from exparity.config.tasks import mark_outdated, result_times, runs_model, up_to_date
 from exparity.core.errors import InputError, exit_on_bad_input
@@ -119,9 +119,7 @@ def _check(experiment: Experiment, *, has_server: bool) -> None:
 
 def _is_buildable_in_a_job(models: Models) -> bool:
     """Return whether a job, which the server forks, builds models: this process needs no torch."""
-    # The script lies elsewhere than Python where pip has installed it for one user.
-    folders = str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)
-    script = shutil.which("exparity", path=os.pathsep.join(folders))
+    script = shutil.which("exparity", path=search_path())
     if script is None:
         return False
     try:

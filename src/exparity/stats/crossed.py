@@ -194,6 +194,17 @@ def crossed_gaps_of_many(
     return [tests[row :: len(values)] for row in range(len(values))]
 
 
+def p_by_pair(values: FloatArray, texts: GroupedTexts) -> dict[frozenset[str], float]:
+    """Return the p-value of the mean gap in (s, n) values between every two groups.
+
+    It is corrected for the number of pairs (Bonferroni), and NaN where nothing is tested.
+    """
+    if not len(values):
+        return {}
+    tests = crossed_gaps([*values], texts, Statistics(), only="p_mean")
+    return {frozenset((test.group_a, test.group_b)): test.p_mean * len(tests) for test in tests}
+
+
 @dataclass(frozen=True)
 class DescribedGap(Generic[Tested]):
     """A gap between two groups that is described, and not tested yet.
@@ -580,16 +591,15 @@ def mean_gaps(
     )
     for alike in grouped(_compared(values, texts, covariate), attrgetter("kind")).values():
         if alike[0].n_seeds:
-            for column, some in zip(tests, _tested_means(_gaps_of(alike)), strict=True):
+            are_comparable = [part.share >= LEAST_SHARE for part in alike for _ in part.places]
+            tested = _tested_means(_gaps_of(alike), np.array(are_comparable))
+            for column, some in zip(tests, tested, strict=True):
                 column[_places_of(alike)] = some
-        few_alike = [part for part in alike if part.share < LEAST_SHARE]
-        places = [place for place in _places_of(few_alike) if tests.d[place]]
-        p_mean[places] = np.nan
     return tests
 
 
-def _tested_means(gaps: _Gaps) -> MeanGaps:
-    """Test the mean gaps of as many trainings."""
+def _tested_means(gaps: _Gaps, are_comparable: BoolArray) -> MeanGaps:
+    """Test the mean gaps of as many trainings, those of (k,) comparable groups."""
     columns, estimate, are_constant = gaps
     flags = _flags_by_spread(
         np.stack([estimate.v_seeds, estimate.v_texts], axis=1),
@@ -598,7 +608,7 @@ def _tested_means(gaps: _Gaps) -> MeanGaps:
         np.minimum(columns.n_a, columns.n_b),
         are_constant,
     )
-    is_tested = ~np.isin(flags, [*_UNTESTED])
+    is_tested = ~np.isin(flags, [*_UNTESTED]) & are_comparable
     tested = Estimate(*(part[is_tested] for part in estimate))
     p_mean = np.full(len(flags), np.nan)
     p_mean[is_tested] = typical_gap(tested).p_mean

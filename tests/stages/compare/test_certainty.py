@@ -1,5 +1,7 @@
 """Of which group classifiers are surer is said where chance hardly shows it."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -36,8 +38,8 @@ def classifiers(rng, n_trainings, shift=0.0, *, collapsed=0):
 
 
 def surer(model):
-    pairs = [("a", "b"), ("a", "c"), ("b", "c")]
-    return {model.surer_of(*pair, Statistics(alpha=ALPHA)) for pair in pairs} - {""}
+    settings = Statistics(alpha=ALPHA)
+    return {model.surer_of(*pair, settings) for pair in combinations(GROUPS, 2)} - {""}
 
 
 @pytest.mark.parametrize("n_trainings", [1, 3])
@@ -48,6 +50,11 @@ def test_equal_groups_are_seldom_called_unequal(n_trainings):
     # d alone reaches the threshold in most studies of this size.
     by_size = np.mean([abs(model.certainty_d("a", "b")) >= 0.2 for model in models])
     assert by_size > 0.4
+    in_any_pair = [
+        any(abs(model.certainty_d(*pair)) >= 0.2 for pair in combinations(GROUPS, 2))
+        for model in models
+    ]
+    assert np.mean(in_any_pair) > 0.7
     assert rate <= ALPHA + 3 * np.sqrt(ALPHA * (1 - ALPHA) / RUNS)
 
 

@@ -194,7 +194,7 @@ class Place:
         """Return a method, with the levels of both groups, or the gap where they are unknown."""
         levels = levels_of(row)
         better = favoured_group(row) or row.group_a
-        worse = row.group_b if better == row.group_a else row.group_a
+        worse = row.other_than(better)
         often = self._how_often(row) if is_counted else ""
         if not levels:
             return f"{self._label(row)} (by {abs(row.d):.2f} standard deviations{often})"

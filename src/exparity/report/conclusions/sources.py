@@ -99,8 +99,7 @@ class DividedGap:
         size = self._written(self.size)
         texts = f"for {higher} texts"
         if len(study.declared(row.dataset).groups) > 2:
-            lower = row.group_b if higher == row.group_a else row.group_a
-            texts = f"for {higher} than for {lower} texts"
+            texts = f"for {higher} than for {row.other_than(higher)} texts"
         gap = f"{metric} is {size} higher {texts} with {method} on {dataset}"
         return f"{gap}{model}. {self._of_chance}{self._of_the_rest(higher)}."
 

@@ -20,7 +20,7 @@ from exparity.quantities.scores import Scores, covariate_of
 from exparity.quantities.trained import TrainedCells, trained_cells
 from exparity.stages.compare._sources import divided
 from exparity.stats.among import AmongRight, GroupFacts
-from exparity.stats.crossed import CrossedTest, crossed_gaps, crossed_gaps_of_many
+from exparity.stats.crossed import CrossedTest, crossed_gaps_of_many, p_by_pair
 from exparity.stats.effect import better_group, cohens_d
 from exparity.stats.means import mean_of_finite
 from exparity.stats.omnibus import Omnibus, omnibus_test
@@ -107,7 +107,8 @@ class _Comparison:
                 pair = test.group_a, test.group_b
                 rooms, flags = rooms_of(skills, *pair) if skills else (Rooms(), [])
                 facts = self._facts[pair]
-                flags += facts.ceiling_flags(is_gap_shown=pair in self._pairs_of_unlike_ceilings)
+                p = self._ceiling_p.get(frozenset(pair), np.nan)
+                flags += facts.ceiling_flags(is_gap_shown=p <= self.settings.alpha)
                 flags += [*self._score_flags, *self._constant(pair)]
                 test.flags.extend(sorted({*flags}.difference(test.flags)))
                 yield {
@@ -204,13 +205,9 @@ class _Comparison:
         return np.array(laid).reshape(len(laid), len(self.trained.places))
 
     @cached_property
-    def _pairs_of_unlike_ceilings(self) -> set[tuple[str, str]]:
-        """Pairs of groups with a gap in ceilings over trainings and texts (Bonferroni)."""
-        if not len(self._ceilings):
-            return set()
-        tests = crossed_gaps([*self._ceilings], self.texts.grouped, self.settings, only="p_mean")
-        alpha = self.settings.alpha / len(tests)
-        return {(test.group_a, test.group_b) for test in tests if test.p_mean <= alpha}
+    def _ceiling_p(self) -> Mapping[frozenset[str], float]:
+        """p-value of "the ceilings of both groups are alike", by two groups."""
+        return p_by_pair(self._ceilings, self.texts.grouped)
 
     @cached_property
     def _facts(self) -> dict[tuple[str, str], GroupFacts]:
